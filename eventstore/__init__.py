@@ -1,0 +1,1 @@
+"""An event-sourced store for conversations, embedded on SQLite."""

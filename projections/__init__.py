@@ -1,0 +1,1 @@
+"""Lists that follow a conversation store."""
