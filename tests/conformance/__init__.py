@@ -1,0 +1,1 @@
+"""Recorded behaviour of the JavaScript reference, replayed against this store: `python -m tests.conformance`."""

@@ -1,0 +1,82 @@
+"""Where this store differs from the JavaScript reference on purpose.
+
+Recording → reason → the numbers of the steps that differ for it (from 0, as in the recording's `ops`). The list is
+exact: a step that differs and isn't here fails the run, and so does one that is here and doesn't differ.
+"""
+
+from __future__ import annotations
+
+UNKNOWN_PARENT = "a parent that the session doesn't hold is an error, not a silent new root"
+UNKNOWN_LEAF = "a leaf that the session doesn't hold is an error, not an empty history"
+UNKNOWN_BRANCHES = "the branches of a message that the session doesn't hold are an error, not an empty list"
+PARENT_FIRST = "a single import needs its parent to be there: nothing is left that hangs on a missing one"
+OWN_PARENT = "a message can't be its own parent, so that no path goes in circles"
+DELETED_ONLY = "a delete event names what was deleted, and there is none when nothing was"
+READS_AS_WRITTEN = "what is written reads back equal: the reference adds or changes fields of inline media"
+NOT_A_REFERENCE = "a string that looks like a reference is that string, and reaches no stored bytes"
+DATE = "JSON has no dates: a datetime in a message is refused by its place, not turned into text in silence"
+NO_PATH_CAP = "a path has no greatest length"
+NO_DELETE_CAP = "one call may delete any number of messages, and what follows stays on the path"
+RESERVED_KEPT = "a client's update keeps the reserved keys of the stored message"
+LINKED_IMAGE = "an image counts as one wherever its bytes are"
+
+RANGE_CHECKED = "a compaction's range is two messages of one path, in order, and its summary isn't blank"
+OVERLAY_AS_ANCHOR = "an overlay's id in a range stands for its first or last message, so that the compaction applies"
+OUTLIVES_ANCHOR = "an overlay outlives the message that it starts or ends at"
+RANDOM_IDS = "the ids of overlays are random, so that no imported message can have one beforehand"
+AS_READ = "the recent window counts overlays as read, and never shows covered messages"
+TOLD = "a called compact() raises what the summariser raised"
+OWN_START = "a compaction starts at an earlier overlay's start only where it covers that overlay"
+CALL_AND_RESULTS = "a tool call stays together with all its results"
+
+NEWEST_FIRST = "equally good search results come newest first"
+WORDS = "a query is words in any order, not one phrase"
+PREFIX = "word* finds what begins with the word"
+CURRENT_ROLE = "search shows the current role"
+
+Steps = tuple[int, ...]
+
+DIFFERENCES: dict[str, dict[str, Steps]] = {
+    "append-extra-fields-roundtrip": {DATE: (0, 1, 2)},
+    "append-parent-other-session": {UNKNOWN_PARENT: (2,)},
+    "append-parent-self": {OWN_PARENT: (1,)},
+    "append-parent-unknown": {UNKNOWN_PARENT: (2,)},
+    "attach-depth-limit": {READS_AS_WRITTEN: (4,)},
+    "attach-nested-tool-output": {READS_AS_WRITTEN: (1,)},
+    "attach-octet-stream-default": {READS_AS_WRITTEN: (1,)},
+    "attach-pointer-unknown": {NOT_A_REFERENCE: (3, 5)},
+    "attach-quirk-two-media-types": {READS_AS_WRITTEN: (2, 4)},
+    "attach-undeclared-mediatype-added": {READS_AS_WRITTEN: (1, 3)},
+    "attach-url-parameters": {READS_AS_WRITTEN: (1, 3)},
+    "branch-deep-tree": {UNKNOWN_BRANCHES: (12,)},
+    "branch-leafId-other-session": {UNKNOWN_LEAF: (2,), UNKNOWN_BRANCHES: (4,)},
+    "branch-leafId-unknown-null-empty": {UNKNOWN_LEAF: (2, 3, 4, 5, 7)},
+    "cap-10001": {NO_PATH_CAP: (4, 5)},
+    "cap-quirk-delete-10001-adjacent": {NO_DELETE_CAP: (2,)},
+    "compact-custom-bad-end": {RANGE_CHECKED: (5, 8, 10)},
+    "compact-custom-overlay-end": {OVERLAY_AS_ANCHOR: (6, 7, 8)},
+    "compact-quirk-oldest-overlay-start": {OWN_START: (15, 16, 17, 18, 19)},
+    "compact-throwing": {TOLD: (9,)},
+    "compact-tool-align-tail-user-role": {CALL_AND_RESULTS: (10, 11, 12)},
+    "delete-everything": {UNKNOWN_BRANCHES: (8,)},
+    "delete-unknown-and-empty": {DELETED_ONLY: (2, 3, 4, 6)},
+    "import-child-before-parent-leaf": {PARENT_FIRST: (0, 5)},
+    "import-quirk-self-parent": {OWN_PARENT: (0, 1, 2)},
+    "import-row-becomes-hidden-later": {RANDOM_IDS: (4, 5, 6, 7)},
+    "import-unknown-parent": {PARENT_FIRST: (0, 4, 6)},
+    "overlay-anchor-from-deleted": {OUTLIVES_ANCHOR: (8, 9)},
+    "overlay-anchor-is-overlay-id": {OVERLAY_AS_ANCHOR: (6, 7)},
+    "overlay-empty-summary": {RANGE_CHECKED: (2, 3)},
+    "overlay-parent-is-overlay-id": {UNKNOWN_PARENT: (5,)},
+    "overlay-reversed": {RANGE_CHECKED: (4, 7)},
+    "recent-overlay-cut": {AS_READ: (10,)},
+    "sanitize-reserved-update": {RESERVED_KEPT: (1, 2)},
+    "search-all-branches-and-covered": {NEWEST_FIRST: (5,)},
+    "search-content-before-after-index": {NEWEST_FIRST: (3,)},
+    "search-imported": {NEWEST_FIRST: (3,)},
+    "search-limit": {NEWEST_FIRST: (25, 27, 28)},
+    "search-operators": {PREFIX: (7,)},
+    "search-phrase": {WORDS: (5, 6, 7, 8, 9)},
+    "search-quirk-stale-role": {CURRENT_ROLE: (3,)},
+    "stats-file-parts": {LINKED_IMAGE: (8,)},
+}

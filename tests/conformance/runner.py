@@ -1,0 +1,137 @@
+"""Replays a recording on a store of its own, a step at a time, and says what came back in the recording's terms."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+import eventstore
+from eventstore import Compacted, Event, EventStoreError, Message, Session, Sessions, UnknownMessage
+from projections import mirror
+from tests.conformance.calls import CALLS, SILENT, SKIPPED
+from tests.conformance.names import Names
+from tests.conformance.recording import Json, Operation, Recording, Step, shortened_mirror
+from tests.conformance.summarizers import SummarizerFailed, Summarizers
+
+COMPACTING = {"compact", "compaction"}
+"""The types of the events that tell of a stored compaction."""
+
+
+@attrs.frozen
+class Observed:
+    """What one step gave here, under recorded names. `wrote` is whether the log grew, `failures` counts logged ones."""
+
+    result: Json
+    error: Exception | None
+    wrote: bool
+    events: list[Json]
+    mirror: Json
+    prompts: list[str]
+    failures: int
+
+
+class Failures(logging.Handler):
+    """Counts what the store logs instead of raising."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += 1
+
+
+class Replay:
+    """One recording being replayed: the store, what is mirrored, and what was seen since the step began."""
+
+    def __init__(self, sessions: Sessions, recording: Recording) -> None:
+        self.sessions = sessions
+        self.names = Names()
+        self.events: list[Event] = []
+        self.failures = Failures()
+        self.summarizers = Summarizers(self._call)
+        self.mirrors: dict[str, list[Message]] = {}
+        for operation in recording.operations():
+            session = self._session(operation)
+            if session.session_id not in self.mirrors:
+                self.mirrors[session.session_id] = []
+                mirror(session, self.mirrors[session.session_id])
+        sessions.subscribe(self.events.append)
+
+    def perform(self, step: Step) -> Observed:
+        """Run one step and collect what it gave."""
+        operation = self.names.ours(step.operation)
+        self.events.clear()
+        self.summarizers.prompts.clear()
+        self.failures.count = 0
+        before, result, error = self.sessions.latest_seq, None, None
+        try:
+            result = self._call(operation)
+        except (EventStoreError, SummarizerFailed) as failure:
+            error = failure
+        wrote = self.sessions.latest_seq != before
+        events = [] if operation["op"] in SILENT else list(self.events)
+        if isinstance(error, UnknownMessage):
+            self._make_root(operation)
+        self._learn(step)
+        return Observed(
+            self.names.recorded(result),
+            error,
+            wrote,
+            [self.names.recorded(event) for event in events],
+            shortened_mirror(self.names.recorded(self.mirrors[operation.get("session", "")])),
+            list(self.summarizers.prompts),
+            self.failures.count,
+        )
+
+    def _session(self, operation: Operation) -> Session:
+        return self.sessions.session(operation.get("session", ""))
+
+    def _call(self, operation: Operation) -> Any:
+        session = self._session(operation)
+        if operation["op"] == "setCompaction":
+            return self.summarizers.register(session, operation)
+        return CALLS[operation["op"]].run(session, operation)
+
+    def _make_root(self, operation: Operation) -> None:
+        """Go on as the reference did, which makes a root of a message whose parent is unknown."""
+        if operation["op"] in ("append", "upsert", "import") and operation.get("parentId") is not None:
+            self._call({**operation, "parentId": None})
+
+    def _learn(self, step: Step) -> None:
+        stored_here = [event.compaction.id for event in self.events if isinstance(event, Compacted)]
+        stored_there = sum(event["type"] in COMPACTING for event in step.expected["events"])
+        self.names.learn_compactions(stored_here, stored_there)
+        for ours, theirs in zip(self.summarizers.prompts, step.expected.get("prompts", []), strict=False):
+            self.summarizers.learn_wording(self.names, ours, theirs)
+
+
+def replay(recording: Recording, path: Path) -> Iterator[tuple[Step, Observed]]:
+    """Replay a recording on a new store at `path`: every step that is compared, with what it gave here."""
+    chosen: Mapping[str, Any] = {
+        "reserved_metadata_keys": recording.reserved_metadata_keys,
+        "prepare": getattr(eventstore, "strip_openai_ephemera", None),
+        "durability": "normal",
+    }
+    with Sessions(path, **chosen) as sessions:
+        replayed = Replay(sessions, recording)
+        with listening(replayed.failures):
+            for step in recording.steps:
+                if step.operation["op"] not in SKIPPED:
+                    yield step, replayed.perform(step)
+
+
+@contextmanager
+def listening(failures: Failures) -> Iterator[None]:
+    """Count what the store logs while the block runs."""
+    logger = logging.getLogger("eventstore")
+    logger.addHandler(failures)
+    try:
+        yield
+    finally:
+        logger.removeHandler(failures)

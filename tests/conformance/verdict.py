@@ -1,0 +1,55 @@
+"""The verdict on a recording: the same, different on purpose, wrong, or not to be replayed yet."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+
+import attrs
+
+from tests.conformance.calls import missing_parts
+from tests.conformance.compare import differences
+from tests.conformance.differences import DIFFERENCES
+from tests.conformance.recording import Recording
+from tests.conformance.runner import replay
+
+
+class Kind(enum.Enum):
+    SAME = "same"
+    ON_PURPOSE = "differs on purpose"
+    DIFFERS = "differs"
+    LISTED_BUT_SAME = "listed as different, but the same"
+    NOT_YET = "not yet"
+
+
+@attrs.frozen
+class Verdict:
+    """`lines` say why: the reasons of a difference on purpose, what is wrong, or the parts that are missing."""
+
+    kind: Kind
+    lines: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.kind in (Kind.SAME, Kind.ON_PURPOSE, Kind.NOT_YET)
+
+
+def judge(recording: Recording, path: Path) -> Verdict:
+    """Replay a recording on a new store at `path` and hold it against the list of differences.
+
+    A step that differs must be on the list, and a step on the list must differ.
+    """
+    if parts := missing_parts(recording):
+        return Verdict(Kind.NOT_YET, tuple(parts))
+    reasons = DIFFERENCES.get(recording.name, {})
+    listed = {number for steps in reasons.values() for number in steps}
+    found = {
+        step.number: [f"step {step.number}, {step.operation['op']}: {line}" for line in differences(step, observed)]
+        for step, observed in replay(recording, path)
+    }
+    wrong = [line for number, lines in found.items() for line in lines if number not in listed]
+    if wrong:
+        return Verdict(Kind.DIFFERS, tuple(wrong))
+    if same := [number for number in sorted(listed) if not found.get(number)]:
+        return Verdict(Kind.LISTED_BUT_SAME, tuple(f"step {number} is the same as recorded" for number in same))
+    return Verdict(Kind.ON_PURPOSE, tuple(reasons)) if reasons else Verdict(Kind.SAME)
