@@ -18,6 +18,8 @@ DATE = "JSON has no dates: a datetime in a message is refused by its place, not 
 NO_PATH_CAP = "a path has no greatest length"
 NO_DELETE_CAP = "one call may delete any number of messages, and what follows stays on the path"
 RESERVED_KEPT = "a client's update keeps the reserved keys of the stored message"
+BYTES_OF_JSON = "stored bytes are those of the message's JSON, media in place; the reference adds its pointer to them"
+OWN_NUMBERS = "stored bytes count numbers as they are written here (1e21, 1e-7), not as JavaScript writes them"
 LINKED_IMAGE = "an image counts as one wherever its bytes are"
 
 RANGE_CHECKED = "a compaction's range is two messages of one path, in order, and its summary isn't blank"
@@ -28,6 +30,8 @@ AS_READ = "the recent window counts overlays as read, and never shows covered me
 TOLD = "a called compact() raises what the summariser raised"
 OWN_START = "a compaction starts at an earlier overlay's start only where it covers that overlay"
 CALL_AND_RESULTS = "a tool call stays together with all its results"
+
+ESTIMATES = "token estimates count UTF-8 bytes, so that a threshold is passed earlier where texts aren't ASCII"
 
 NEWEST_FIRST = "equally good search results come newest first"
 WORDS = "a query is words in any order, not one phrase"
@@ -41,8 +45,11 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
     "append-parent-other-session": {UNKNOWN_PARENT: (2,)},
     "append-parent-self": {OWN_PARENT: (1,)},
     "append-parent-unknown": {UNKNOWN_PARENT: (2,)},
+    "attach-batch-of-types": {BYTES_OF_JSON: (2,)},
     "attach-depth-limit": {READS_AS_WRITTEN: (4,)},
-    "attach-nested-tool-output": {READS_AS_WRITTEN: (1,)},
+    "attach-image": {BYTES_OF_JSON: (3,)},
+    "attach-import": {BYTES_OF_JSON: (2,)},
+    "attach-nested-tool-output": {READS_AS_WRITTEN: (1,), BYTES_OF_JSON: (2,)},
     "attach-octet-stream-default": {READS_AS_WRITTEN: (1,)},
     "attach-pointer-unknown": {NOT_A_REFERENCE: (3, 5)},
     "attach-quirk-two-media-types": {READS_AS_WRITTEN: (2, 4)},
@@ -60,6 +67,61 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
     "compact-tool-align-tail-user-role": {CALL_AND_RESULTS: (10, 11, 12)},
     "delete-everything": {UNKNOWN_BRANCHES: (8,)},
     "delete-unknown-and-empty": {DELETED_ONLY: (2, 3, 4, 6)},
+    "fuzz-01": {
+        UNKNOWN_LEAF: (1,),
+        DELETED_ONLY: (20, 28),
+        OUTLIVES_ANCHOR: (34, 35, 46, 47),
+        RANGE_CHECKED: (43, 52, 64),
+        UNKNOWN_BRANCHES: (71, 72, 73),
+    },
+    "fuzz-02": {DELETED_ONLY: (5, 13, 21, 44, 49), UNKNOWN_BRANCHES: (69, 71, 72)},
+    "fuzz-03": {
+        RANGE_CHECKED: (13, 20, 37, 54, 64),
+        DELETED_ONLY: (25, 30, 31),
+        UNKNOWN_PARENT: (56,),
+        UNKNOWN_BRANCHES: (69, 70),
+    },
+    "fuzz-04": {
+        DELETED_ONLY: (3, 19, 56),
+        RANGE_CHECKED: (31,),
+        UNKNOWN_PARENT: (39,),
+        PARENT_FIRST: (55,),
+        UNKNOWN_BRANCHES: (54, 68, 69, 70, 71, 72, 73),
+    },
+    "fuzz-05": {DELETED_ONLY: (2, 6, 9, 42, 52), UNKNOWN_PARENT: (13, 45), UNKNOWN_BRANCHES: (68, 69, 70, 71, 73)},
+    "fuzz-07": {
+        RANGE_CHECKED: (1, 28, 42, 45, 64),
+        UNKNOWN_PARENT: (2, 15),
+        DELETED_ONLY: (25, 30, 37, 43),
+        UNKNOWN_BRANCHES: (68, 69, 70, 72, 73),
+    },
+    "fuzz-10": {
+        UNKNOWN_LEAF: (1, 41),
+        DELETED_ONLY: (25, 29, 38),
+        UNKNOWN_PARENT: (26, 56),
+        RANGE_CHECKED: (28, 64),
+        UNKNOWN_BRANCHES: (68, 69, 70, 71, 72, 73),
+    },
+    "fuzz-13": {DELETED_ONLY: (2, 32, 45), UNKNOWN_PARENT: (5,), UNKNOWN_BRANCHES: (70, 71, 72, 73)},
+    "fuzz-14": {
+        UNKNOWN_PARENT: (1, 27),
+        DELETED_ONLY: (16, 21, 26, 49, 51, 57),
+        RANGE_CHECKED: (25, 38, 64),
+        UNKNOWN_BRANCHES: (68, 69, 70, 72, 73),
+    },
+    "fuzz-15": {
+        DELETED_ONLY: (4, 30, 31, 37, 38),
+        UNKNOWN_PARENT: (16,),
+        RANGE_CHECKED: (25, 28),
+        ESTIMATES: (45, 46, 47, 50, 51, 53, 54, 55, 56, 57, 58, 59, 61, 62, 64),
+        UNKNOWN_BRANCHES: (9, 68, 72, 73),
+    },
+    "fuzz-16": {
+        UNKNOWN_PARENT: (2, 19, 21, 28),
+        RANGE_CHECKED: (30, 64),
+        DELETED_ONLY: (38, 40, 45, 52),
+        UNKNOWN_BRANCHES: (68, 69, 71, 72, 73),
+    },
     "import-child-before-parent-leaf": {PARENT_FIRST: (0, 5)},
     "import-quirk-self-parent": {OWN_PARENT: (0, 1, 2)},
     "import-row-becomes-hidden-later": {RANDOM_IDS: (4, 5, 6, 7)},
@@ -69,6 +131,7 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
     "overlay-empty-summary": {RANGE_CHECKED: (2, 3)},
     "overlay-parent-is-overlay-id": {UNKNOWN_PARENT: (5,)},
     "overlay-reversed": {RANGE_CHECKED: (4, 7)},
+    "recent-attachments": {BYTES_OF_JSON: (3, 4, 5, 6)},
     "recent-overlay-cut": {AS_READ: (10,)},
     "sanitize-reserved-update": {RESERVED_KEPT: (1, 2)},
     "search-all-branches-and-covered": {NEWEST_FIRST: (5,)},
@@ -78,5 +141,6 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
     "search-operators": {PREFIX: (7,)},
     "search-phrase": {WORDS: (5, 6, 7, 8, 9)},
     "search-quirk-stale-role": {CURRENT_ROLE: (3,)},
-    "stats-file-parts": {LINKED_IMAGE: (8,)},
+    "stats-file-parts": {BYTES_OF_JSON: (8,), LINKED_IMAGE: (8,)},
+    "stats-numbers": {OWN_NUMBERS: (1,)},
 }

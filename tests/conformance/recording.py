@@ -8,7 +8,7 @@ that are left out where nothing changed. What comes out of here has none of thes
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -40,7 +40,7 @@ class Recording:
     name: str
     about: str
     reserved_metadata_keys: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
 
     def operations(self) -> list[Operation]:
         """Every operation of the script, those that a summariser runs before it answers among them."""
