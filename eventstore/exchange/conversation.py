@@ -1,0 +1,157 @@
+"""What every importer yields, whatever it reads: a `Conversation`, and the tree work that all of them share.
+
+A conversation's rows come parents first, siblings in the file's own order, and every row's parent is another row or
+`None`: it can be stored in one pass, and every message of it is reachable. What was left out or mended is named in
+`skipped`. Nothing here knows a format or a store.
+
+The rules for damaged trees, the same for all formats (`mend_parents`):
+
+- A node that names a parent which isn't in the file, or none at all, hangs under the first node that lists it among its
+  children; without one it becomes a root.
+- Of the nodes of a cycle (a node that is its own parent is one) the first in the file becomes a root, or the one that
+  was hung there by the first rule.
+
+Every walk is a loop and takes time linear in the number of nodes: conversations are deep.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import attrs
+
+from eventstore.errors import EventStoreError
+from eventstore.types import ImportRow
+
+T = TypeVar("T")
+Skipped: TypeAlias = tuple[str, str]
+"""(what, why) of something that was left out or mended: `("message 'x'", "it is empty")`."""
+
+
+class InvalidExport(EventStoreError, ValueError):
+    """A file isn't an export that can be read: torn, not JSON, or of an unknown kind.
+
+    `path` is the file, `line` (from 1) where it stops making sense, `reason` what was wanted and found there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], line: int, reason: str) -> None:
+        self.path = os.fspath(path)
+        self.line = line
+        self.reason = reason
+        super().__init__(f"{self.path}, line {line}: {reason}")
+
+    def __reduce__(self) -> tuple[type[InvalidExport], tuple[str, int, str]]:
+        return InvalidExport, (self.path, self.line, self.reason)
+
+
+@attrs.frozen
+class Conversation:
+    """One conversation of an export.
+
+    `session_id` is `<format>:<conversation id>`. `metadata` is JSON about the conversation: `title`, `model`,
+    `created_at` and `updated_at` (ISO 8601) where the export has them, and the rest of what it says under the format's
+    name. `rows` are the messages, parents first. `current` is the message that the export's shown branch ends at.
+    """
+
+    session_id: str
+    metadata: dict[str, Any]
+    rows: tuple[ImportRow, ...]
+    current: str | None = None
+    skipped: tuple[Skipped, ...] = ()
+
+
+def mend_parents(
+    parents: Mapping[str, str | None], children: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, str | None], list[Skipped]]:
+    """`parents` (node → parent, in the file's order) as a forest, by the rules above, and what was mended.
+
+    `children` is what nodes say of their children, where the format has that. It decides only where a node has no
+    usable parent of its own: the parent field wins.
+    """
+    mended, notes = _with_known_parents(parents, children)
+    position = {node: (mended[node] == parents[node], index) for index, node in enumerate(parents)}
+    reached_from: dict[str, str] = {}
+    for start in parents:
+        node: str | None = start
+        while node is not None and node not in reached_from:
+            reached_from[node] = start
+            node = mended[node]
+        if node is not None and reached_from[node] == start:  # this walk came back to itself
+            first = min(_cycle(node, mended), key=position.__getitem__)
+            notes.append((f"parent of {first!r}", "it is its own ancestor: made a root"))
+            mended[first] = None
+    return mended, notes
+
+
+def _with_known_parents(
+    parents: Mapping[str, str | None], children: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, str | None], list[Skipped]]:
+    listed_by: dict[str, str] = {}
+    for node, listed in children.items():
+        for child in listed:
+            if child != node:
+                listed_by.setdefault(child, node)
+    mended: dict[str, str | None] = {}
+    notes: list[Skipped] = []
+    for node, parent in parents.items():
+        if parent is not None and parent in parents:
+            mended[node] = parent
+            continue
+        mended[node] = foster = listed_by.get(node)
+        if foster is not None or parent is not None:
+            wrong = "it names none" if parent is None else f"{parent!r} is not in the file"
+            rule = "made a root" if foster is None else f"hung under {foster!r}, which lists it"
+            notes.append((f"parent of {node!r}", f"{wrong}: {rule}"))
+    return mended, notes
+
+
+def _cycle(start: str, parents: Mapping[str, str | None]) -> list[str]:
+    members = [start]
+    while (node := parents[members[-1]]) is not None and node != start:
+        members.append(node)
+    return members
+
+
+def order_parents_first(parents: Mapping[str, str | None], children: Mapping[str, Iterable[str]]) -> list[str]:
+    """Every node of a forest, depth first: roots in the file's order, siblings as their parent lists them.
+
+    Siblings that their parent doesn't list follow the others, in the file's order. A listed node that hangs elsewhere
+    is not repeated.
+    """
+    below: dict[str | None, dict[str, None]] = {}
+    for node, listed in children.items():
+        below[node] = {child: None for child in listed if child in parents and parents[child] == node}
+    for node, parent in parents.items():
+        below.setdefault(parent, {}).setdefault(node)
+    order: list[str] = []
+    waiting = [*reversed(below.get(None, {}))]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting.extend(reversed(below.get(node, {})))
+    return order
+
+
+def nearest(order: Sequence[str], parents: Mapping[str, str | None], own: Mapping[str, T]) -> dict[str, T]:
+    """Each node's own value, or else that of its nearest ancestor that has one; nodes without either are left out."""
+    found: dict[str, T] = {}
+    for node in order:
+        parent = parents[node]
+        if node in own:
+            found[node] = own[node]
+        elif parent is not None and parent in found:
+            found[node] = found[parent]
+    return found
+
+
+def rehang(order: Sequence[str], parents: Mapping[str, str | None], kept: Iterable[str]) -> dict[str, str | None]:
+    """The parent of each kept node among the kept ones: its nearest kept ancestor, or `None`. In `order`."""
+    standing = nearest(order, parents, {node: node for node in kept})
+    result: dict[str, str | None] = {}
+    for node in order:
+        if standing.get(node) == node:
+            parent = parents[node]
+            result[node] = None if parent is None else standing.get(parent)
+    return result

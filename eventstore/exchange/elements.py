@@ -1,0 +1,176 @@
+"""JSON files, one element at a time: the values of a top-level array, or the one value that is there instead.
+
+Memory holds the element at hand and little more, whatever the size of the file; only behind a fault is the rest of the
+file read, to tell a fault from a piece that is still to come. What can't be read is an `InvalidExport` with its line,
+raised when it is reached: the elements before it have been given by then.
+
+Python's own decoder is used, since large integers and lone surrogates must come through unchanged. NaN, infinities and
+numbers beyond a double are not JSON that any store could give back, and are refused.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import attrs
+
+from eventstore.exchange.conversation import InvalidExport
+
+CHUNK = 1 << 20  # bytes read at a time; doubled while one element needs more
+CUT = 2  # a number that goes on behind the buffer can look whole with so many characters behind it: `1e+`
+HEAD = 1 << 16  # bytes that are enough to recognise a file by
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def _behind_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"{digits} is too large a number")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse)
+
+
+@attrs.frozen
+class Element:
+    """A value and the line (from 1) that it begins on."""
+
+    value: Any
+    line: int
+
+
+class _Text:
+    """The text of a file, as far as it is needed: `at` is the next character in `buffer`."""
+
+    def __init__(self, path: str | os.PathLike[str], file: BinaryIO) -> None:
+        self.path = path
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._lines = 1  # the line that `buffer` begins on
+        self._ended = False
+        self.buffer = ""
+        self.at = 0
+
+    def line(self) -> int:
+        """The line of the next character."""
+        return self._line_of(self.at)
+
+    def _line_of(self, position: int) -> int:
+        return self._lines + self.buffer.count("\n", 0, position)
+
+    def _more(self) -> None:
+        self._lines = self.line()
+        self.buffer = self.buffer[self.at :]
+        self.at = 0
+        data = self._file.read(max(CHUNK, len(self.buffer)))
+        self._ended = not data
+        try:
+            self.buffer += self._decoder.decode(data, final=self._ended)
+        except UnicodeDecodeError as error:
+            before = self._line_of(len(self.buffer)) + error.object.count(b"\n", 0, error.start)
+            raise InvalidExport(self.path, before, f"wanted UTF-8 text, found other bytes ({error.reason})") from error
+
+    def peek(self) -> str:
+        """The next character that isn't white space, `""` at the end of the file. It is not consumed."""
+        while True:
+            self.at = _behind_space(self.buffer, self.at)
+            if self.at < len(self.buffer) or self._ended:
+                return self.buffer[self.at : self.at + 1]
+            self._more()
+
+    def value(self) -> Any:
+        """The JSON value that begins at the next character."""
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self.buffer, self.at)
+            except json.JSONDecodeError as error:
+                if self._ended:
+                    raise self.fault(error.msg, self._line_of(error.pos)) from error
+            except (ValueError, RecursionError) as error:
+                raise self.fault(str(error)) from error
+            else:
+                if end + CUT < len(self.buffer) or self._ended:
+                    self.at = end
+                    return value
+            self._more()
+
+    def fault(self, found: str, line: int | None = None) -> InvalidExport:
+        """The error for text that isn't JSON, here or on `line`."""
+        return InvalidExport(
+            self.path,
+            self.line() if line is None else line,
+            f"wanted JSON, found a fault ({found}): the file is torn or damaged from here on; get it once more",
+        )
+
+
+def read_elements(path: str | os.PathLike[str]) -> Iterator[Element]:
+    """The elements of the array in a JSON file, or its one value if that isn't an array.
+
+    Raises `InvalidExport` where the file isn't UTF-8 or not JSON, and `OSError` if it can't be read at all.
+    """
+    with open(path, "rb") as file:
+        text = _Text(path, file)
+        if text.peek() == "[":
+            yield from _array(text)
+        else:
+            line = text.line()
+            yield Element(text.value(), line)
+        if text.peek():
+            raise text.fault("more text behind its end")
+
+
+def _array(text: _Text) -> Iterator[Element]:
+    text.at += 1
+    if text.peek() == "]":
+        text.at += 1
+        return
+    while True:
+        text.peek()
+        line = text.line()
+        yield Element(text.value(), line)
+        mark = text.peek()
+        if mark not in (",", "]"):
+            raise text.fault("neither a comma nor the list's end" if mark else "the list has no end")
+        text.at += 1
+        if mark == "]":
+            return
+
+
+def first_keys(head: bytes) -> list[str]:
+    """The keys of the first object in the head of a file, in order, as far as the head goes; `[]` if it isn't one.
+
+    The object may stand alone or be the first of an array. The value of the last key may be cut off.
+    """
+    text = head.decode("utf-8-sig", errors="ignore")
+    at = _behind_space(text, 0)
+    if text.startswith("[", at):
+        at = _behind_space(text, at + 1)
+    keys: list[str] = []
+    while text.startswith(("{", ","), at):
+        try:
+            key, at = DECODER.raw_decode(text, _behind_space(text, at + 1))
+            at = _behind_space(text, at)
+            if not isinstance(key, str) or not text.startswith(":", at):
+                break
+            keys.append(key)
+            _, at = DECODER.raw_decode(text, _behind_space(text, at + 1))
+        except (ValueError, RecursionError):
+            break
+        at = _behind_space(text, at)
+    return keys
