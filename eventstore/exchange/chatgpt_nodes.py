@@ -87,8 +87,8 @@ class Node:
         return name if self.role == "tool" and isinstance(name, str) else None
 
     def answer(self, call: Node) -> None:
-        """Makes this message the result of `call`: its text, or else its whole content, is the output."""
-        if call.tool_part is None:
+        """Makes this message the result of `call`, unless it is empty: its text, or its whole content, is the output."""
+        if call.tool_part is None or not self.said.parts:
             return
         text = self.said.text()
         self.tool_part = result_part(call.tool_part, self.message.get("content") if text is None else text)
@@ -139,13 +139,10 @@ class Node:
         about.pop("content", None)
         if self.time is not None:
             del about["create_time"]
-        if self._author:
-            about["author"] = _without(
-                self._author, [k for k in ("role", "name") if isinstance(self._author.get(k), str)]
-            )
-        if self._metadata:
-            held = [
-                k for k, kind in (("model_slug", str), ("attachments", list)) if isinstance(self._metadata.get(k), kind)
-            ]
-            about["metadata"] = _without(self._metadata, held)
+        for name, held in (
+            ("author", {"role": str, "name": str}),
+            ("metadata", {"model_slug": str, "attachments": list}),
+        ):
+            if isinstance(value := about.get(name), dict):
+                about[name] = _without(value, [key for key, kind in held.items() if isinstance(value.get(key), kind)])
         return _without({**about, "content": self.said.rest})

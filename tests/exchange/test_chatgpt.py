@@ -334,6 +334,14 @@ def test_a_result_that_is_more_than_text_is_the_output_as_it_stands(tmp_path: Pa
     assert read.rows[1].message["parts"][0]["output"] == picture
 
 
+def test_an_empty_result_is_left_out_like_any_empty_message(tmp_path: Path) -> None:
+    empty = {"content_type": "text", "parts": [""]}
+    nodes = [call("a", None, "t"), result("r", "a", "t", content=empty), result("s", "r", "t")]
+    read = read_one(tmp_path, conversation(*nodes))
+    assert read.skipped == (("message 'r'", "it is empty"),)
+    assert calls_of(read) == {"s": "a"}
+
+
 @pytest.mark.parametrize("text", ["{not json", '{"loss": NaN}', "[1]", "plain", '{"a":' * 600 + "1" + "}" * 600])
 def test_a_call_whose_text_is_no_object_has_the_text_as_its_input(tmp_path: Path, text: str) -> None:
     [row] = read_one(tmp_path, conversation(call("a", None, "t", text))).rows
