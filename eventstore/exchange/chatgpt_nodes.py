@@ -87,7 +87,7 @@ class Node:
         return name if self.role == "tool" and isinstance(name, str) else None
 
     def answer(self, call: Node) -> None:
-        """Makes this message the result of `call`, unless it is empty: its text, or its whole content, is the output."""
+        """Makes this message the result of `call`, unless it is empty: its text, or else its content, is the output."""
         if call.tool_part is None or not self.said.parts:
             return
         text = self.said.text()
