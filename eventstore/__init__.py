@@ -1,1 +1,110 @@
-"""An event-sourced store for conversations, embedded on SQLite."""
+"""An event-sourced store for conversations, embedded on SQLite.
+
+Open a store with `Sessions(path)`, get a conversation with `.session(name)`, and append, branch, read and listen.
+"""
+
+from eventstore.errors import (
+    CannotOpen,
+    DamagedStore,
+    EventStoreError,
+    InvalidArgument,
+    InvalidCompaction,
+    InvalidMessage,
+    LeafChanged,
+    NewerStore,
+    NotAStore,
+    NotSerializable,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreClosed,
+    StoreForked,
+    StoreFull,
+    UnknownMessage,
+)
+from eventstore.events import (
+    Appended,
+    Cleared,
+    Compacted,
+    Deleted,
+    Event,
+    Imported,
+    LeafSelected,
+    MetadataChanged,
+    SessionDeleted,
+    Updated,
+)
+from eventstore.feed import Subscription
+from eventstore.prepare import strip_openai_ephemera
+from eventstore.reading import ReadableSession
+from eventstore.session import Session
+from eventstore.sessions import Sessions
+from eventstore.tokens import estimate_tokens
+from eventstore.types import (
+    LATEST,
+    UNCHECKED,
+    AppendResult,
+    Compaction,
+    ImportReport,
+    ImportRow,
+    Message,
+    MessageInfo,
+    MessageLike,
+    Progress,
+    RecentHistory,
+    SessionInfo,
+    Source,
+    VerifyReport,
+)
+from eventstore.views import StoreView
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LATEST",
+    "UNCHECKED",
+    "AppendResult",
+    "Appended",
+    "CannotOpen",
+    "Cleared",
+    "Compacted",
+    "Compaction",
+    "DamagedStore",
+    "Deleted",
+    "Event",
+    "EventStoreError",
+    "ImportReport",
+    "ImportRow",
+    "Imported",
+    "InvalidArgument",
+    "InvalidCompaction",
+    "InvalidMessage",
+    "LeafChanged",
+    "LeafSelected",
+    "Message",
+    "MessageInfo",
+    "MessageLike",
+    "MetadataChanged",
+    "NewerStore",
+    "NotAStore",
+    "NotSerializable",
+    "Progress",
+    "ReadOnlyStore",
+    "ReadableSession",
+    "RecentHistory",
+    "Session",
+    "SessionDeleted",
+    "SessionInfo",
+    "Sessions",
+    "Source",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreForked",
+    "StoreFull",
+    "StoreView",
+    "Subscription",
+    "UnknownMessage",
+    "Updated",
+    "VerifyReport",
+    "estimate_tokens",
+    "strip_openai_ephemera",
+]

@@ -1,0 +1,176 @@
+"""Writes that add messages: append one and many, and the first half of upsert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from eventstore import codec, log, messages, tree
+from eventstore.clock import to_datetime
+from eventstore.errors import InvalidArgument, LeafChanged, UnknownMessage
+from eventstore.events import Appended
+from eventstore.store import Draft, Store
+from eventstore.tree import Position
+from eventstore.types import (
+    LATEST,
+    UNCHECKED,
+    AppendResult,
+    ExpectedLeaf,
+    Message,
+    MessageLike,
+    ParentId,
+    Sentinel,
+    Source,
+)
+from eventstore.writing import Write, writing
+
+
+class Overlay:
+    """A summary that a client posted back: answered, never stored."""
+
+    def __init__(self, message: MessageLike) -> None:
+        self.message: Message = codec.encode_message(message).value
+
+
+def drafts(store: Store, given: Iterable[MessageLike], source: Source) -> list[Draft | Overlay]:
+    """Messages on their way in: prepared, stripped of a client's reserved keys, checked and encoded."""
+    reserved = store.has_reserved(source)
+    found: list[Draft | Overlay] = []
+    for message in given:
+        message = store.prepared(message)
+        codec.check_message(message)
+        if codec.is_overlay_id(message["id"]):
+            found.append(Overlay(message))
+        else:
+            found.append(store.draft(store.with_reserved(message, None) if reserved else message))
+    return found
+
+
+def append_message(
+    store: Store, name: str, message: MessageLike, parent_id: ParentId, expected_leaf: ExpectedLeaf, source: Source
+) -> AppendResult:
+    """Appends one message."""
+    return append_messages(store, name, [message], parent_id, expected_leaf, source)[0]
+
+
+def append_messages(
+    store: Store,
+    name: str,
+    given: Iterable[MessageLike],
+    parent_id: ParentId,
+    expected_leaf: ExpectedLeaf,
+    source: Source,
+) -> list[AppendResult]:
+    """Appends messages, each on the one before, in one transaction."""
+    check_parent(parent_id)
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"messages must be an iterable of messages, not {type(given).__name__}")
+    batch = drafts(store, given, source)
+    if all(isinstance(draft, Overlay) for draft in batch):
+        store.database.check_writable()
+        return [AppendResult(False, draft.message, None) for draft in batch if isinstance(draft, Overlay)]
+    with writing(store, name) as write:
+        return Appending(write, parent_id, expected_leaf).append_all(batch)
+
+
+def check_parent(parent_id: object) -> None:
+    """Raises `InvalidArgument` for what can't name a parent."""
+    if parent_id is not None and parent_id is not LATEST and not isinstance(parent_id, str):
+        raise InvalidArgument(f"parent_id must be a message's id, None for a root, or LATEST; not {parent_id!r}")
+
+
+class Appending:
+    """A run of appends in one write."""
+
+    def __init__(self, write: Write, parent_id: ParentId, expected_leaf: ExpectedLeaf) -> None:
+        self._write = write
+        self._parent: ParentId | Position = parent_id
+        self._expected = expected_leaf
+        self._fresh: dict[str, tuple[int, Draft]] = {}  # what this run has appended
+
+    def append_all(self, batch: Iterable[Draft | Overlay]) -> list[AppendResult]:
+        """Appends each, and says what became of it."""
+        return [
+            AppendResult(False, draft.message, None) if isinstance(draft, Overlay) else self.append(draft)
+            for draft in batch
+        ]
+
+    def append(self, draft: Draft) -> AppendResult:
+        """Appends one, or answers with the stored one when its id is known."""
+        return self._known(draft) or self._append(draft)
+
+    def _known(self, draft: Draft) -> AppendResult | None:
+        write = self._write
+        if draft.id in self._fresh:
+            seq, stored = self._fresh[draft.id]
+            message: Message = codec.decode_message(stored.encoded.text, stored.encoded.flags)
+            write.finish()
+            position = tree.find_seq(write.connection, write.session or 0, seq, draft.id)
+        else:
+            position = None if write.session is None else tree.find(write.connection, write.session, draft.id)
+            if position is None:
+                return None
+            message = messages.read_one(write.connection, position)
+        if position is None:
+            return None
+        self._parent = position
+        info = messages.info(write.connection, position)
+        write.emit_repeated(
+            Appended,
+            message=codec.encode(message).value,
+            parent_id=info.parent_id,
+            created_at=info.created_at,
+            inserted=False,
+        )
+        return AppendResult(False, message, None)
+
+    def _append(self, draft: Draft) -> AppendResult:
+        write = self._write
+        self._check_leaf()
+        parent, parent_id = self._resolve_parent()
+        touch = write.head.touch
+        envelope = write.next(
+            log.APPEND,
+            id=draft.id,
+            parent=parent,
+            touch=None if touch == parent else touch,
+            role=draft.role,
+            bytes=draft.encoded.size,
+            tokens=draft.tokens,
+        )
+        write.log(envelope, draft.encoded)
+        if write.is_heard():
+            write.emit(
+                Appended,
+                envelope.seq,
+                message=codec.decode_message(draft.encoded.text, draft.encoded.flags),
+                parent_id=parent_id,
+                created_at=to_datetime(write.now),
+            )
+        self._fresh[draft.id] = (envelope.seq, draft)
+        self._parent = LATEST
+        return AppendResult(True, draft.encoded.value, envelope.seq)
+
+    def _check_leaf(self) -> None:
+        if self._expected is UNCHECKED:
+            return
+        head = self._write.head
+        actual = None if head.leaf is None else log.message_id(self._write.connection, head.leaf)
+        if actual != self._expected:
+            raise LeafChanged(self._expected, actual)
+        self._expected = UNCHECKED
+
+    def _resolve_parent(self) -> tuple[int | None, str | None]:
+        """(seq, id) of the parent that the next message gets."""
+        write = self._write
+        parent: ParentId | Position = self._parent
+        if isinstance(parent, Position):
+            return parent.seq, log.message_id(write.connection, parent.seq)
+        if parent is None:
+            return None, None
+        if isinstance(parent, Sentinel):
+            leaf = write.head.leaf
+            return leaf, None if leaf is None or not write.is_heard() else log.message_id(write.connection, leaf)
+        position = None if write.session is None else tree.find(write.connection, write.session, parent)
+        if position is None:
+            raise UnknownMessage([parent], write.name, "parent_id")
+        return position.seq, parent

@@ -1,0 +1,173 @@
+"""The bodies of events: JSON text in rows, slices and insertions, and what retention takes away.
+
+A *version* of a message is the event that wrote it. Its body belongs to itself, or, when it only inserted, to the event
+of an earlier version (its `base`) and to the pieces up to it. A version is retained exactly as long as its digest is:
+what is superseded reads as erased, even where its bytes could be put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from eventstore import codec, deltas
+from eventstore.driver import Connection, fetch, fetch_one
+
+STRICT = codec.STRICT
+PIECES = 2  # flag: the event's body goes on in `piece`
+
+
+@attrs.frozen
+class Body:
+    """A version's text, with its codec flags."""
+
+    text: str
+    flags: int
+
+
+@attrs.frozen
+class Growing:
+    """A version as the next one may grow from it."""
+
+    owner: int  # the event that owns the base text
+    base_size: int  # characters of that text
+    pieces: int
+    text: str
+
+
+def add_pieces(connection: Connection, owner: int, version: int, at: int, texts: Iterable[str], n: int = 0) -> None:
+    """Stores texts, each behind the one before, as pieces of `owner` from number `n` on."""
+    for text in texts:
+        connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, ?, NULL)", (owner, n, version, at, text))
+        at += len(text)
+        n += 1
+
+
+def add_insertion(connection: Connection, growing: Growing, version: int, at: int, text: str) -> int:
+    """Stores what `version` inserts into the text of the version before it, and returns in how many pieces."""
+    texts = list(deltas.slices(text))
+    add_pieces(connection, growing.owner, version, at, texts, growing.pieces)
+    if growing.pieces == 0:
+        connection.execute("UPDATE event SET flags = flags | ? WHERE seq = ?", (PIECES, growing.owner))
+    return len(texts)
+
+
+def read(connection: Connection, version: int) -> Body | None:
+    """The body of a version, `None` when it was not retained."""
+    row = fetch_one(connection, "SELECT digest, base, flags, body FROM event WHERE seq = ?", (version,))
+    if row is None or row[0] is None:
+        return None
+    _, base, flags, body = row
+    if base is None and not flags & PIECES:
+        return Body(body, flags)
+    return Body(_joined(connection, base or version, version), flags)
+
+
+def _joined(connection: Connection, owner: int, version: int) -> str:
+    (base,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (owner,))
+    pieces = fetch(
+        connection, "SELECT at, text FROM piece WHERE event = ? AND version <= ? ORDER BY n", (owner, version)
+    )
+    return deltas.join(base, pieces)
+
+
+def read_growing(connection: Connection, version: int) -> Growing:
+    """A retained version, ready to grow."""
+    body = read(connection, version)
+    base, size, count = fetch_one(
+        connection,
+        "SELECT coalesce(v.base, v.seq), length(o.body), (SELECT count(*) FROM piece WHERE event = o.seq) "
+        "FROM event v JOIN event o ON o.seq = coalesce(v.base, v.seq) WHERE v.seq = ?",
+        (version,),
+    )
+    return Growing(base, size, count, body.text if body is not None else "")
+
+
+def grows(growing: Growing, new: str) -> tuple[int, str] | None:
+    """What to insert, when storing an insertion is worth it: else the new text is to be written whole."""
+    if len(growing.text) < deltas.LEAST_BASE or (growing.pieces + 1) * deltas.PIECE_WEIGHT > growing.base_size:
+        return None
+    return deltas.insertion(growing.text, new)
+
+
+def forget_digest(connection: Connection, version: int) -> None:
+    """Makes a version read as erased whose text the next version goes on from."""
+    connection.execute("UPDATE event SET digest = NULL WHERE seq = ?", (version,))
+
+
+def drop(connection: Connection, version: int) -> None:
+    """Takes a version's body and digest away. The text stays as far as an earlier, retained version stands on it."""
+    base, flags = fetch_one(connection, "SELECT base, flags FROM event WHERE seq = ?", (version,))
+    forget_digest(connection, version)
+    if base is None and not flags & PIECES:
+        connection.execute("UPDATE event SET body = NULL, flags = 0 WHERE seq = ?", (version,))
+        return
+    owner = base or version
+    kept = _newest_retained(connection, owner)
+    if kept is None:
+        connection.execute("DELETE FROM piece WHERE event = ?", (owner,))
+        connection.execute("UPDATE event SET body = NULL, flags = 0 WHERE seq = ?", (owner,))
+    else:
+        connection.execute("DELETE FROM piece WHERE event = ? AND version > ?", (owner, kept))
+
+
+def _newest_retained(connection: Connection, owner: int) -> int | None:
+    (newest,) = fetch_one(
+        connection,
+        "SELECT max(seq) FROM event WHERE digest IS NOT NULL "
+        "AND seq IN (SELECT ?1 UNION SELECT version FROM piece WHERE event = ?1)",
+        (owner,),
+    )
+    return None if newest is None else int(newest)
+
+
+_CURRENT = (
+    "SELECT v.seq FROM chain c JOIN message m ON m.chain = c.key JOIN event v ON v.seq = coalesce(m.current, m.seq) "
+    "WHERE c.session = ?"
+)
+
+
+def drop_messages(connection: Connection, session: int) -> None:
+    """Takes away the bodies of all messages of a session: plain ones in one statement."""
+    connection.execute(
+        f"UPDATE event SET body = NULL, digest = NULL, flags = 0 "
+        f"WHERE seq IN ({_CURRENT} AND v.base IS NULL AND NOT v.flags & ?)",
+        (session, PIECES),
+    )
+    for (version,) in fetch(connection, f"{_CURRENT} AND (v.base IS NOT NULL OR v.flags & ?)", (session, PIECES)):
+        drop(connection, version)
+
+
+def drop_summaries(connection: Connection, session: int) -> None:
+    """Takes away the summaries of all overlays of a session."""
+    for (seq,) in fetch(connection, "SELECT seq FROM overlay WHERE session = ?", (session,)):
+        drop(connection, seq)
+
+
+def check(connection: Connection) -> Iterator[str]:
+    """What is wrong with the bodies: texts that don't fit their digests, pieces that hang in the air."""
+    for seq, digest in _digests(connection):
+        body = read(connection, seq)
+        if body is None or codec.digest(body.text) != digest:
+            yield f"event {seq}: its body doesn't fit its digest"
+    orphans = "SELECT DISTINCT event FROM piece WHERE event NOT IN (SELECT seq FROM event WHERE flags & ?)"
+    for (owner,) in fetch(connection, orphans, (PIECES,)):
+        yield f"event {owner}: pieces of a body that isn't there"
+    loose = "SELECT seq FROM event WHERE digest IS NULL AND body IS NOT NULL AND NOT flags & ?"
+    for (seq,) in fetch(connection, loose, (PIECES,)):
+        yield f"event {seq}: a body without its digest"
+
+
+def _digests(connection: Connection) -> Iterator[tuple[int, int]]:
+    after = 0
+    while True:
+        rows = fetch(
+            connection,
+            "SELECT seq, digest FROM event WHERE seq > ? AND digest IS NOT NULL ORDER BY seq LIMIT 1000",
+            (after,),
+        )
+        if not rows:
+            return
+        yield from rows
+        after = rows[-1][0]

@@ -1,0 +1,168 @@
+"""Messages as JSON text: checked, encoded and decoded. Pure: no database in sight.
+
+The text is compact JSON: no spaces, non-ASCII raw, lone surrogates escaped. A text is *plain* when orjson decodes it
+exactly; the others (integers over 64 bits, lone surrogates) carry the flag `STRICT` and are decoded by `strict`.
+What is written reads back equal: every text is decoded once when it is made, and compared with what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, cast
+
+import attrs
+import orjson
+
+from eventstore import strict
+from eventstore.errors import InvalidMessage, NotSerializable
+from eventstore.types import Message, MessageLike
+
+STRICT = 1  # flag of a body: decode it with `strict`
+OVERLAY_PREFIX = "compaction_"
+"""A message whose id starts so is an overlay that a client posted back."""
+
+
+@attrs.frozen
+class Encoded:
+    """JSON text with what the log needs to know about it. `value` is the text's own decoding, shared with nobody."""
+
+    text: str
+    value: Any
+    size: int  # UTF-8 bytes
+    flags: int  # 0 or STRICT
+
+
+def _encode_strictly(value: Any) -> Encoded:
+    text = strict.encode(value)
+    exact = strict.decode(text)
+    try:
+        flags = 0 if strict.encode(orjson.loads(text)) == text else STRICT
+    except ValueError:
+        flags = STRICT
+    return Encoded(text, exact, len(text.encode()), flags)
+
+
+def encode(value: Any) -> Encoded:
+    """`value` as JSON. Raises `NotSerializable` naming the place of what JSON can't hold."""
+    try:
+        data = orjson.dumps(value)
+        decoded = orjson.loads(data)
+        # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
+        if decoded == value and not (
+            data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH and strict.too_deep(decoded)
+        ):
+            return Encoded(data.decode(), decoded, len(data), 0)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    return _encode_strictly(value)
+
+
+def decode(text: str, flags: int) -> Any:
+    """The value of a text that `encode` made with these flags."""
+    return strict.decode(text) if flags & STRICT else orjson.loads(text)
+
+
+def decode_message(text: str, flags: int) -> Message:
+    """`decode`, typed."""
+    return cast(Message, decode(text, flags))
+
+
+def digest(text: str) -> int:
+    """64 bits of BLAKE2b of a text as SQLite's signed integer: enough to see damage, not meant against forgery."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def has_surrogate(text: str) -> bool:
+    """Whether SQLite can't hold `text` as text."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _check_word(message: Mapping[str, Any], key: str) -> None:
+    word = message.get(key)
+    if not isinstance(word, str) or not word:
+        raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {word!r}")
+    if has_surrogate(word):
+        raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
+
+
+def check_message(message: MessageLike) -> None:
+    """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
+    if not isinstance(message, Mapping):
+        raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
+    _check_word(message, "id")
+    _check_word(message, "role")
+    parts = message.get("parts")
+    if not isinstance(parts, (list, tuple)):
+        raise InvalidMessage(f"a message's 'parts' must be a list, not {type(parts).__name__}")
+    for index, part in enumerate(parts):
+        if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+            raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {part!r:.200}")
+
+
+def encode_message(message: MessageLike) -> Encoded:
+    """A checked message as JSON. Raises `InvalidMessage` or `NotSerializable`."""
+    check_message(message)
+    return encode(message if type(message) is dict else dict(message))
+
+
+def is_overlay_id(message_id: str) -> bool:
+    """Whether an id is that of an overlay as reads show it."""
+    return message_id.startswith(OVERLAY_PREFIX)
+
+
+def overlay_message(overlay_id: str, summary: str) -> Message:
+    """How an overlay reads."""
+    return {
+        "id": OVERLAY_PREFIX + overlay_id,
+        "role": "assistant",
+        "parts": [{"type": "text", "text": summary}],
+    }
+
+
+def erased_message(message_id: str, role: str) -> Message:
+    """How a version reads whose body was not retained."""
+    return {"id": message_id, "role": role, "parts": [{"type": "erased"}]}
+
+
+def keep_reserved(message: MessageLike, reserved: frozenset[str], stored: Mapping[str, Any] | None) -> MessageLike:
+    """A client's message with the reserved metadata keys as `stored` has them (removed when it has none).
+
+    A stored key stays in its place among the others, so that a client's plain echo is equal to what is stored.
+    """
+    metadata = message.get("metadata")
+    kept = stored.get("metadata") if stored is not None else None
+    mine: dict[str, Any] = {k: v for k, v in kept.items() if k in reserved} if isinstance(kept, Mapping) else {}
+    if not isinstance(metadata, Mapping):
+        return message if not mine or "metadata" in message else {**message, "metadata": mine}
+    if not mine and not any(key in reserved for key in metadata):
+        return message
+    theirs = {key: value for key, value in metadata.items() if key not in reserved}
+    merged = _in_stored_order(theirs, mine, kept) if mine and isinstance(kept, Mapping) else theirs
+    if merged:
+        return {key: merged if key == "metadata" else value for key, value in message.items()}
+    return {key: value for key, value in message.items() if key != "metadata"}
+
+
+def _in_stored_order(theirs: dict[str, Any], mine: dict[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """`theirs` in their order, with each of `mine` right behind the key that it follows in `stored`."""
+    order = list(theirs)
+    previous: str | None = None
+    for key in stored:
+        if key in mine:
+            order.insert(order.index(previous) + 1 if previous is not None else 0, key)
+        if key in mine or key in theirs:
+            previous = key
+    values = theirs | mine
+    return {key: values[key] for key in order}
+
+
+def not_an_object(name: str, value: Any) -> NotSerializable:
+    """The error for a value that must be a JSON object and isn't."""
+    return NotSerializable(name, f"it must be an object (a mapping with string keys), not {type(value).__name__}")

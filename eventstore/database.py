@@ -1,0 +1,295 @@
+"""One store's connections: who may read, who may write, and what is one transaction.
+
+One connection writes, behind a lock that its thread holds for the whole transaction; every write begins IMMEDIATE, so
+that what it reads is what it writes on. Reads take a connection of their own from a pool and see one state; inside
+`transaction()` they go through the writer and see what it has done. An in-memory store has only the writer, and reads
+wait for it. No cursor and no read transaction outlives its `with`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from eventstore import driver, opening
+from eventstore.driver import Connection
+from eventstore.errors import (
+    EventStoreError,
+    InvalidArgument,
+    ReadOnlyStore,
+    StoreBusy,
+    StoreClosed,
+    StoreForked,
+    StoreFull,
+)
+
+IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
+
+
+class Database:
+    """The file behind a store. `commit_hook` runs after a commit, still under the write lock; `release_hook` when the
+    lock is free again; `rollback_hook` after any rollback, with the savepoint's depth (0: the whole transaction)."""
+
+    def __init__(self, path: str, *, durability: str, busy_timeout: float, read_only: bool) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.in_memory = path == opening.MEMORY
+        self.commit_hook: Callable[[], object] = lambda: None
+        self.release_hook: Callable[[], object] = lambda: None
+        self.rollback_hook: Callable[[int], object] = lambda _depth: None
+        self._busy_timeout = busy_timeout
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._owner: int | None = None  # the thread whose transaction is open
+        self._depth = 0
+        self._lost = False  # SQLite rolled the transaction back by itself
+        self._closed = False
+        self._idle: list[Connection] = []
+        self._signature: tuple[object, ...] | None = None  # of a file that nobody has open: see _reader
+        try:
+            if read_only:
+                self._writer = None
+                self._give_back(self._take())
+            else:
+                self._writer = opening.open_store(path, durability, busy_timeout)
+        except driver.Error as error:
+            raise driver.translate(error, path) from error
+
+    # ---- state
+
+    def check_open(self) -> None:
+        """Raises `StoreForked` in a forked child and `StoreClosed` after `close()`."""
+        if os.getpid() != self._pid:
+            raise StoreForked(
+                f"{self.path} was opened in process {self._pid}: open one store per worker, after the fork"
+            )
+        if self._closed:
+            raise StoreClosed(f"{self.path} was closed: open it again")
+
+    def check_writable(self) -> None:
+        """Raises what a write would raise before it begins."""
+        self.check_open()
+        if self.read_only:
+            raise ReadOnlyStore(f"{self.path} was opened with read_only=True: open it without, to write")
+
+    def in_transaction(self) -> bool:
+        """Whether this thread has the store's write transaction open."""
+        return self._owner is not None and self._owner == threading.get_ident()
+
+    @property
+    def depth(self) -> int:
+        """How many transactions and savepoints the thread that writes has open."""
+        return self._depth
+
+    def close(self) -> None:
+        """Empties the WAL into the file and closes every connection. Doing it twice is no error."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        if self.in_transaction():
+            raise InvalidArgument("close() inside transaction(): leave it first")
+        with self._locked():
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            if self._writer is not None:
+                if not self.in_memory:
+                    driver.truncate_wal(self._writer)
+                self._writer.close()
+
+    # ---- reading
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that shows one state until the block ends. Don't yield from it to a caller."""
+        self.check_open()
+        try:
+            if self.in_transaction():
+                assert self._writer is not None
+                yield self._writer
+            elif self.in_memory:
+                with self._locked():
+                    assert self._writer is not None
+                    yield self._writer
+            else:
+                reader = self._take()
+                try:
+                    reader.execute("BEGIN")
+                    yield reader
+                finally:
+                    if reader.in_transaction:
+                        reader.execute("COMMIT")
+                    self._give_back(reader)
+        except driver.Error as error:
+            raise driver.translate(error, self.path) from error
+
+    @contextmanager
+    def private(self) -> Iterator[Connection]:
+        """A connection of the caller's own, with temporary tables to use as it likes; closed at the end."""
+        self.check_open()
+        try:
+            connection = self.open_private()
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except driver.Error as error:
+            raise driver.translate(error, self.path) from error
+
+    def open_private(self) -> Connection:
+        """As `private`, for a caller who keeps it and closes it."""
+        if not self.in_memory:
+            return self._open_reader()
+        with self._locked():
+            assert self._writer is not None
+            return driver.open_copy(self._writer)
+
+    def _take(self) -> Connection:
+        if self.read_only and self._signature is not None and self._signature != self._seen():
+            while self._idle:  # somebody wrote, or is about to: what these connections believe is stale
+                self._idle.pop().close()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._open_reader()
+
+    def _give_back(self, reader: Connection) -> None:
+        if self._closed or len(self._idle) >= IDLE_READERS:
+            reader.close()
+        else:
+            self._idle.append(reader)
+
+    def _seen(self) -> tuple[object, ...]:
+        """What tells that the file may have changed, for connections that take no locks."""
+        status = os.stat(self.path)
+        return (status.st_ino, status.st_size, status.st_mtime_ns, os.path.exists(self.path + "-wal"))
+
+    def _open_reader(self) -> Connection:
+        """A reading connection. Where nobody has the file open, it creates no -wal and no -shm beside it."""
+        if not self.read_only:
+            return driver.open_reader(self.path, self._busy_timeout)
+        opening.check_file(self.path, must_exist=True)
+        seen = self._seen()
+        immutable = not seen[-1]
+        self._signature = seen if immutable else None
+        reader = driver.open_reader(self.path, self._busy_timeout, immutable=immutable)
+        try:
+            opening.check_readable(reader, self.path)
+        except BaseException:
+            reader.close()
+            raise
+        return reader
+
+    # ---- writing
+
+    def write(self) -> _Write:
+        """`with database.write() as connection:` one transaction, or a savepoint in the one that is open."""
+        return _Write(self)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if not self._lock.acquire(timeout=self._busy_timeout):
+            raise StoreBusy(
+                f"{self.path}: another thread kept the store for longer than busy_timeout ({self._busy_timeout} s); "
+                "try again"
+            )
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def begin(self) -> Connection:
+        """Opens a transaction or savepoint. `_Write` pairs it with `end`."""
+        self.check_writable()
+        assert self._writer is not None
+        if not self._lock.acquire(timeout=self._busy_timeout):
+            raise StoreBusy(
+                f"{self.path}: another thread kept the store for longer than {self._busy_timeout} s; try again"
+            )
+        try:
+            self.check_open()
+            if self._lost:
+                raise self._lost_error()
+            self._writer.execute(f"SAVEPOINT depth_{self._depth}" if self._depth else "BEGIN IMMEDIATE")
+        except BaseException as error:
+            self._lock.release()
+            if isinstance(error, driver.Error):
+                raise driver.translate(error, self.path) from error
+            raise
+        self._depth += 1
+        self._owner = threading.get_ident()
+        return self._writer
+
+    def end(self, failed: bool) -> None:
+        """Commits or rolls back what `begin` opened, and tells the hooks."""
+        committed = False
+        try:
+            self._depth -= 1
+            committed = self._finish(failed)
+        finally:
+            outermost = self._depth == 0
+            if outermost:
+                self._owner = None
+                self._lost = False
+            self._lock.release()
+        if outermost and committed:
+            self.release_hook()
+
+    def _finish(self, failed: bool) -> bool:
+        assert self._writer is not None
+        if self._lost or not self._writer.in_transaction:
+            self._lost = True
+            self.rollback_hook(0)
+            if failed:
+                return False
+            raise self._lost_error()
+        if failed:
+            self._roll_back()
+            return False
+        try:
+            self._writer.execute(f"RELEASE depth_{self._depth}" if self._depth else "COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        if self._depth == 0:
+            self.commit_hook()
+        return True
+
+    def _roll_back(self) -> None:
+        """SQLite may have rolled back by itself (a full disk does that): then there is nothing left to roll back."""
+        assert self._writer is not None
+        if self._writer.in_transaction:
+            if self._depth:
+                self._writer.execute(f"ROLLBACK TO depth_{self._depth}")
+                self._writer.execute(f"RELEASE depth_{self._depth}")
+            else:
+                self._writer.execute("ROLLBACK")
+        self.rollback_hook(self._depth)
+
+    def _lost_error(self) -> EventStoreError:
+        return StoreFull(
+            f"{self.path}: the transaction was rolled back whole when an earlier write in it failed "
+            "(the disk was full, or failed); leave the transaction() and begin again"
+        )
+
+
+class _Write:
+    """The context manager of `Database.write`: a class, because it is on the way of every append."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> Connection:
+        return self._database.begin()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        try:
+            self._database.end(failed=kind is not None)
+        except driver.Error as failure:
+            raise driver.translate(failure, self._database.path) from failure
+        if isinstance(error, driver.Error):
+            raise driver.translate(error, self._database.path) from error

@@ -1,0 +1,103 @@
+"""Writes that take away: messages, branches, everything in a session, the session itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from eventstore import bodies, codec, log, messages, paths, tree
+from eventstore.driver import fetch_one
+from eventstore.errors import InvalidArgument
+from eventstore.events import Cleared, Deleted, SessionDeleted
+from eventstore.heads import Head
+from eventstore.store import Store
+from eventstore.tree import Position
+from eventstore.writing import Write, writing
+
+
+def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list[str]:
+    """Deletes messages, and returns the ids of those that were there, in the order given."""
+    if isinstance(message_ids, (str, bytes)) or not isinstance(message_ids, Iterable):
+        raise InvalidArgument(f"message_ids must be a list of ids, not {message_ids!r}: put one id in a list")
+    wanted = list(dict.fromkeys(message_ids))
+    for message_id in wanted:
+        if not isinstance(message_id, str):
+            raise InvalidArgument(f"a message's id is a string, not {message_id!r}")
+    with writing(store, name) as write:
+        session = write.session
+        if session is None:
+            return []
+        found = {
+            message_id: position
+            for message_id in wanted
+            if not codec.has_surrogate(message_id)
+            and (position := tree.find(write.connection, session, message_id)) is not None
+        }
+        _delete(write, list(found.values()), list(found))
+        return list(found)
+
+
+def delete_branch(store: Store, name: str, message_id: str) -> list[str]:
+    """Deletes a message and everything under it. Raises `UnknownMessage`."""
+    with writing(store, name) as write:
+        position = paths.require(write.connection, write.session, name, message_id, "a branch to delete")
+        positions = tree.subtree(write.connection, write.session or 0, position)
+        ids = [str(messages.id_of(write.connection, each)) for each in positions]
+        _delete(write, positions, ids)
+        return ids
+
+
+def _delete(write: Write, positions: list[Position], ids: list[str]) -> None:
+    if not positions:
+        return
+    if write.keeps_current_only():
+        for position in positions:
+            bodies.drop(write.connection, _version(write, position))
+    envelope = write.next(log.DELETE)
+    log.append_deletion(write.connection, envelope.seq, [position.seq for position in positions])
+    write.log(envelope)
+    if write.is_heard():
+        write.emit(Deleted, envelope.seq, message_ids=tuple(ids))
+
+
+def _version(write: Write, position: Position) -> int:
+    (version,) = fetch_one(
+        write.connection, "SELECT coalesce(current, seq) FROM message WHERE chain = ? AND seq = ?", position
+    )
+    return int(version)
+
+
+def clear_messages(store: Store, name: str) -> None:
+    """Empties a session of messages and overlays; one that has none is left as it is."""
+    with writing(store, name) as write:
+        if _holds_something(write):
+            _drop_bodies(write, write.head)
+            envelope = write.next(log.CLEAR)
+            write.log(envelope)
+            if write.is_heard():
+                write.emit(Cleared, envelope.seq)
+
+
+def delete_session(store: Store, name: str) -> None:
+    """Empties a session and takes it from the list, its metadata too; one that isn't listed is left as it is."""
+    with writing(store, name) as write:
+        if write.session is not None and write.head.created_at is not None:
+            _drop_bodies(write, write.head)
+            if write.head.metadata is not None and write.keeps_current_only():
+                bodies.drop(write.connection, write.head.metadata)
+            envelope = write.next(log.DELETE_SESSION)
+            write.log(envelope)
+            if write.is_heard():
+                write.emit(SessionDeleted, envelope.seq)
+
+
+def _holds_something(write: Write) -> bool:
+    if write.session is None:
+        return False
+    overlay = fetch_one(write.connection, "SELECT 1 FROM overlay WHERE session = ? LIMIT 1", (write.session,))
+    return write.head.messages > 0 or overlay is not None
+
+
+def _drop_bodies(write: Write, head: Head) -> None:
+    if write.keeps_current_only():
+        bodies.drop_messages(write.connection, head.session)
+        bodies.drop_summaries(write.connection, head.session)

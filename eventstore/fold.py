@@ -1,0 +1,247 @@
+"""The one fold: what an event does to the read tables. Nothing else writes them.
+
+Live writes, `rebuild()`, `verify()` and `at()` all come through `Fold.apply`, on the file's own tables or on temporary
+ones that hide them. Events of one call are applied together: heads are kept in memory and appended rows gathered until
+something must read them, so that a batch costs little more than its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from eventstore import heads, log, tree
+from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.heads import Head
+from eventstore.log import Envelope
+from eventstore.tree import Position
+
+
+class Fold:
+    """Applies events to the read tables that `connection` sees. `flush()` must follow the last `apply`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._heads: dict[int, Head] = {}
+        self._changed: set[int] = set()
+        self._messages: list[tuple[int, int, None, int, int]] = []
+        self._identities: list[tuple[int, int, int]] = []
+        self._tails: dict[int, int] = {}  # chain -> its last living message, where known
+        self._chains: dict[int, int] = {}  # gathered message -> its chain
+
+    # ---- what a write decides on
+
+    def head(self, session: int) -> Head:
+        """The head of a session as it is now. Read it, don't change it."""
+        head = self._heads.get(session)
+        if head is None:
+            head = heads.load(self._connection, session) or Head(session)
+            self._heads[session] = head
+        return head
+
+    def flush(self) -> None:
+        """Writes what was gathered."""
+        self._flush_rows()
+        for session in self._changed:
+            heads.save(self._connection, self._heads[session])
+        self._changed.clear()
+
+    def apply(self, envelope: Envelope) -> None:
+        """Applies one event: the next of its session."""
+        head = self.head(envelope.session)
+        head.last = envelope.seq
+        head.updated_at = envelope.recorded_at
+        if head.created_at is None and envelope.type != log.DELETE_SESSION:
+            head.created_at = envelope.recorded_at
+        self._changed.add(envelope.session)
+        _APPLY[envelope.type](self, envelope, head)
+
+    def apply_all(self, envelopes: Iterable[Envelope]) -> None:
+        """Applies events in order, and flushes."""
+        for envelope in envelopes:
+            self.apply(envelope)
+        self.flush()
+
+    # ---- one method a type
+
+    def _append(self, e: Envelope, head: Head) -> None:
+        chain = self._place(e, head)
+        size, tokens = e.bytes or 0, e.tokens or 0
+        self._messages.append((chain, e.seq, None, size, tokens))
+        self._identities.append((log.hash_id(e.session, e.id or ""), e.seq, chain))
+        self._tails[chain] = e.seq
+        self._chains[e.seq] = chain
+        head.touch = head.leaf = e.seq
+        head.leaf_chain = chain
+        head.messages += 1
+        head.bytes += size
+        head.tokens += tokens
+
+    def _place(self, e: Envelope, head: Head) -> int:
+        """The chain that a new message continues or, when something follows its parent already, opens."""
+        if e.parent is None:
+            return self._fork(e, tree.ROOT_CHAIN, 0)
+        chain = head.leaf_chain if e.parent == head.leaf else self._chain_of(e.session, e.parent)
+        if chain is None:
+            raise LookupError(f"event {e.seq}: its parent {e.parent} isn't there")
+        if self._tail(chain) == e.parent:
+            return chain
+        self._flush_rows()
+        return self._fork(e, chain, tree.next_in_chain(self._connection, Position(chain, e.parent)))
+
+    def _fork(self, e: Envelope, chain: int, fork: int) -> int:
+        self._connection.execute("INSERT INTO chain VALUES (?, ?, ?, ?)", (e.seq, e.session, chain, fork))
+        return e.seq
+
+    def _tail(self, chain: int) -> int | None:
+        tail = self._tails.get(chain)
+        if tail is None:
+            tail = tree.last_in_chain(self._connection, chain)
+            if tail is not None:
+                self._tails[chain] = tail
+        return tail
+
+    def _chain_of(self, session: int, message: int) -> int | None:
+        gathered = self._chains.get(message)
+        if gathered is not None:
+            return gathered
+        position = tree.find_appended(self._connection, session, message)
+        return None if position is None else position.chain
+
+    def _update(self, e: Envelope, head: Head) -> None:
+        self._flush_rows()
+        message = e.message or 0
+        chain = head.leaf_chain if message == head.leaf else self._chain_of(e.session, message)
+        (size, tokens) = fetch_one(
+            self._connection, "SELECT bytes, tokens FROM message WHERE chain = ? AND seq = ?", (chain, message)
+        )
+        self._connection.execute(
+            "UPDATE message SET current = ?, bytes = ?, tokens = ? WHERE chain = ? AND seq = ?",
+            (e.seq, e.bytes, e.tokens, chain, message),
+        )
+        head.bytes += (e.bytes or 0) - size
+        head.tokens += (e.tokens or 0) - tokens
+
+    def _delete(self, e: Envelope, head: Head) -> None:
+        self._flush_rows()
+        dead = log.deleted(self._connection, e.seq)
+        chains = {self._remove(head, message, message_id) for message, message_id in dead}
+        for chain in sorted(chains, reverse=True):
+            self._prune(head.session, chain)
+        gone = {message for message, _ in dead}
+        if head.leaf in gone:
+            self._fall_back(head, gone)
+
+    def _remove(self, head: Head, message: int, message_id: str) -> int:
+        connection = self._connection
+        key = (log.hash_id(head.session, message_id), message)
+        (chain,) = fetch_one(connection, "DELETE FROM identity WHERE hash = ? AND seq = ? RETURNING chain", key)
+        size, tokens = fetch_one(
+            connection, "DELETE FROM message WHERE chain = ? AND seq = ? RETURNING bytes, tokens", (chain, message)
+        )
+        connection.execute("DELETE FROM selection WHERE session = ? AND message = ?", (head.session, message))
+        self._tails.pop(chain, None)
+        self._chains.pop(message, None)
+        head.messages -= 1
+        head.bytes -= size
+        head.tokens -= tokens
+        return int(chain)
+
+    def _prune(self, session: int, chain: int) -> None:
+        """Drops chains that have no living message and that nothing hangs on, upwards."""
+        while chain != tree.ROOT_CHAIN:
+            row = fetch_one(
+                self._connection,
+                "DELETE FROM chain WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM message WHERE chain = ?1) "
+                "AND NOT EXISTS (SELECT 1 FROM chain WHERE session = ?2 AND parent = ?1) RETURNING parent",
+                (chain, session),
+            )
+            if row is None:
+                return
+            (chain,) = row
+
+    def _fall_back(self, head: Head, gone: set[int]) -> None:
+        """Makes the living message that was touched last before the active leaf. A touch that was passed over is never
+        passed again, since later ones are linked past it: each costs once."""
+        touch = head.touch
+        while touch is not None:
+            message, message_id, before = log.touched(self._connection, touch)
+            position = None if message in gone else tree.find_seq(self._connection, head.session, message, message_id)
+            if position is not None:
+                head.touch, head.leaf, head.leaf_chain = touch, position.seq, position.chain
+                return
+            touch = before
+        head.touch = head.leaf = head.leaf_chain = None
+
+    def _clear(self, e: Envelope, head: Head) -> None:
+        self._flush_rows()
+        connection = self._connection
+        ids = fetch(
+            connection,
+            "SELECT m.seq, e.id FROM chain c JOIN message m ON m.chain = c.key JOIN event e ON e.seq = m.seq "
+            "WHERE c.session = ?",
+            (e.session,),
+        )
+        keys = ((log.hash_id(e.session, message_id), seq) for seq, message_id in ids)
+        connection.executemany("DELETE FROM identity WHERE hash = ? AND seq = ?", keys)
+        connection.execute("DELETE FROM message WHERE chain IN (SELECT key FROM chain WHERE session = ?)", (e.session,))
+        for table in ("chain", "selection", "overlay"):
+            connection.execute(f"DELETE FROM {table} WHERE session = ?", (e.session,))
+        self._tails.clear()
+        self._chains.clear()
+        head.touch = head.leaf = head.leaf_chain = None
+        head.messages = head.bytes = head.tokens = 0
+
+    def _delete_session(self, e: Envelope, head: Head) -> None:
+        self._clear(e, head)
+        head.metadata = head.created_at = None
+
+    def _select(self, e: Envelope, head: Head) -> None:
+        self._flush_rows()
+        message = e.message or 0
+        chain = self._chain_of(e.session, message)
+        self._connection.execute("REPLACE INTO selection VALUES (?, ?, ?, ?)", (e.session, message, chain, e.seq))
+        head.touch, head.leaf, head.leaf_chain = e.seq, message, chain
+
+    def _metadata(self, e: Envelope, head: Head) -> None:
+        head.metadata = e.seq
+
+    def _compact(self, e: Envelope, head: Head) -> None:
+        self._flush_rows()
+        first, last = e.message or 0, e.parent or 0
+        row = (e.session, e.seq, first, self._anchor(head, first), last, self._anchor(head, last))
+        self._connection.execute("INSERT INTO overlay VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def _anchor(self, head: Head, seq: int) -> int | None:
+        """The chain of an overlay's end: a living message's, or that of an earlier overlay which it stands in for."""
+        chain = self._chain_of(head.session, seq)
+        if chain is not None:
+            return chain
+        row = fetch_one(
+            self._connection,
+            "SELECT CASE WHEN first = ?2 THEN first_chain ELSE last_chain END FROM overlay "
+            "WHERE session = ?1 AND (first = ?2 OR last = ?2)",
+            (head.session, seq),
+        )
+        return None if row is None else int(row[0])
+
+    def _flush_rows(self) -> None:
+        if self._messages:
+            self._connection.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?)", self._messages)
+            self._connection.executemany("INSERT INTO identity VALUES (?, ?, ?)", self._identities)
+            self._messages.clear()
+            self._identities.clear()
+            self._chains.clear()
+
+
+_APPLY = {
+    log.APPEND: Fold._append,
+    log.IMPORT: Fold._append,
+    log.UPDATE: Fold._update,
+    log.DELETE: Fold._delete,
+    log.CLEAR: Fold._clear,
+    log.DELETE_SESSION: Fold._delete_session,
+    log.SELECT: Fold._select,
+    log.METADATA: Fold._metadata,
+    log.COMPACT: Fold._compact,
+    log.COMPACTION: Fold._compact,
+}

@@ -1,0 +1,228 @@
+"""Writes that store messages as given, with their own times: import one, import any number.
+
+Many are imported in bounded transactions. A row whose parent isn't there yet waits for it in a temporary table, so that
+memory stays bounded whatever the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+
+import attrs
+
+from eventstore import clock, codec, deltas, log, messages, tree
+from eventstore.clock import to_datetime
+from eventstore.driver import fetch, fetch_one
+from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
+from eventstore.events import Imported
+from eventstore.store import Draft, Store
+from eventstore.types import AppendResult, ImportReport, ImportRow, MessageLike, Progress, check_aware
+from eventstore.writing import Write, writing
+
+BATCH_ROWS = 1_000
+BATCH_BYTES = 8 * 1024 * 1024
+
+
+@attrs.frozen
+class _Row:
+    """A checked row on its way in."""
+
+    draft: Draft
+    parent_id: str | None
+    created_at: int
+
+
+def _checked(store: Store, row: ImportRow) -> _Row:
+    if not isinstance(row, ImportRow):
+        raise InvalidArgument(f"rows must be ImportRow values, not {type(row).__name__}")
+    if row.parent_id is not None and not isinstance(row.parent_id, str):
+        raise InvalidArgument(f"parent_id must be a message's id, or None for a root; not {row.parent_id!r}")
+    created_at = clock.to_microseconds(check_aware("created_at", row.created_at))
+    return _Row(store.draft(row.message), row.parent_id, created_at)
+
+
+def import_message(
+    store: Store, name: str, message: MessageLike, parent_id: str | None, created_at: datetime
+) -> AppendResult:
+    """Stores one message as given. Raises `UnknownMessage` when its parent isn't there."""
+    row = _checked(store, ImportRow(message, parent_id=parent_id, created_at=created_at))
+    with writing(store, name) as write:
+        position = None if write.session is None else tree.find(write.connection, write.session, row.draft.id)
+        if position is not None:
+            return AppendResult(False, messages.read_one(write.connection, position), None)
+        parent = None
+        if row.parent_id is not None:
+            found = None if write.session is None else tree.find(write.connection, write.session, row.parent_id)
+            if found is None:
+                raise UnknownMessage([row.parent_id], name, "parent_id")
+            parent = found.seq
+        return AppendResult(True, row.draft.encoded.value, _store(write, row, parent))
+
+
+def _store(write: Write, row: _Row, parent: int | None) -> int:
+    touch = write.head.touch
+    envelope = write.next(
+        log.IMPORT,
+        id=row.draft.id,
+        parent=parent,
+        touch=None if touch == parent else touch,
+        role=row.draft.role,
+        bytes=row.draft.encoded.size,
+        tokens=row.draft.tokens,
+        created_at=row.created_at,
+    )
+    write.log(envelope, row.draft.encoded)
+    if write.is_heard():
+        write.emit(
+            Imported,
+            envelope.seq,
+            message=codec.decode_message(row.draft.encoded.text, row.draft.encoded.flags),
+            parent_id=row.parent_id,
+            created_at=to_datetime(row.created_at),
+        )
+    return envelope.seq
+
+
+def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress: Progress | None) -> ImportReport:
+    """Stores any number of messages as given. What was committed stays, whatever comes after it."""
+    store.database.check_writable()
+    importing = _Importing(store, name)
+    try:
+        for batch in _batched(_checked(store, row) for row in rows):
+            importing.run(batch)
+            if progress is not None:
+                progress(importing.imported + importing.known, None)
+        importing.finish()
+    except EventStoreError as error:
+        error.add_note(f"{importing.imported} messages of this import were stored before, and stay")
+        raise
+    finally:
+        importing.close()
+    return ImportReport(importing.imported, importing.known)
+
+
+def _batched(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+    batch: list[_Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += row.draft.encoded.size
+        if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class _Importing:
+    """An import under way. Rows that wait are numbered, so that they go in as they came."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.imported = 0
+        self.known = 0
+        self._store = store
+        self._name = name
+        self._table = f"waiting_{id(self)}"
+        self._waiting = 0
+        self._number = 0
+        self._made = False
+
+    def run(self, batch: list[_Row]) -> None:
+        """Imports a batch in one transaction, and what waited for it."""
+        imported, known, waiting = self.imported, self.known, self._waiting
+        try:
+            with writing(self._store, self._name) as write:
+                places: dict[str, int] = {}  # what this batch imported, before the fold has written it
+                for row in batch:
+                    self._take(write, places, row)
+        except BaseException:
+            self.imported, self.known, self._waiting = imported, known, waiting
+            raise
+
+    def _take(self, write: Write, places: dict[str, int], row: _Row) -> None:
+        ready = deque([row])
+        while ready:
+            row = ready.popleft()
+            if self._place(write, places, row.draft.id) is not None:
+                self.known += 1
+            elif row.parent_id is None:
+                places[row.draft.id] = _store(write, row, None)
+                self.imported += 1
+            elif (parent := self._place(write, places, row.parent_id)) is not None:
+                places[row.draft.id] = _store(write, row, parent)
+                self.imported += 1
+            else:
+                self._wait(write, row)
+                continue
+            ready.extend(self._released(write, row.draft.id))
+
+    def _place(self, write: Write, places: dict[str, int], message_id: str) -> int | None:
+        if message_id in places:
+            return places[message_id]
+        if write.session is None or codec.has_surrogate(message_id):
+            return None
+        position = tree.find(write.connection, write.session, message_id)
+        return None if position is None else position.seq
+
+    def _wait(self, write: Write, row: _Row) -> None:
+        if not self._made:
+            write.connection.execute(
+                f"CREATE TEMP TABLE IF NOT EXISTS {self._table} (n INTEGER, part INTEGER, parent TEXT, "
+                "created_at INTEGER, flags INTEGER, text TEXT, PRIMARY KEY (n, part)) WITHOUT ROWID"
+            )
+            write.connection.execute(f"CREATE INDEX IF NOT EXISTS temp.{self._table}_parent ON {self._table} (parent)")
+            self._made = True
+        encoded = row.draft.encoded
+        self._number += 1
+        self._waiting += 1
+        write.connection.executemany(
+            f"INSERT INTO temp.{self._table} VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (self._number, part, row.parent_id, row.created_at, encoded.flags, text)
+                for part, text in enumerate(deltas.slices(encoded.text))
+            ),
+        )
+
+    def _released(self, write: Write, parent_id: str) -> list[_Row]:
+        """The rows that wait for a parent, which wait no longer."""
+        if not self._waiting:
+            return []
+        rows = fetch(
+            write.connection,
+            f"DELETE FROM temp.{self._table} WHERE parent = ? RETURNING n, part, created_at, flags, text",
+            (parent_id,),
+        )
+        released = []
+        for _, parts in groupby(sorted(rows), key=itemgetter(0)):
+            texts = list(parts)
+            _, _, created_at, flags, _ = texts[0]
+            message = codec.decode("".join(part[-1] for part in texts), flags)
+            released.append(_Row(self._store.draft(message), parent_id, created_at))
+        self._waiting -= len(released)
+        return released
+
+    def finish(self) -> None:
+        """Raises `UnknownMessage` when rows still wait."""
+        if not self._waiting:
+            return
+        with self._store.transaction() as connection:
+            parents = fetch(connection, f"SELECT DISTINCT parent FROM temp.{self._table} ORDER BY n")
+            waiting: list[str] = []
+            for (parent_id,) in parents:
+                waiting += [
+                    row.draft.id for row in self._released(Write(self._store, connection, self._name), parent_id)
+                ]
+        missing = [parent_id for (parent_id,) in parents if parent_id not in set(waiting)]
+        wanted = ", ".join(map(repr, missing[:5])) if missing else "each other: they form a circle"
+        raise UnknownMessage(waiting, self._name, f"parents for imported rows, which wait for {wanted}")
+
+    def close(self) -> None:
+        """Drops the temporary table."""
+        if self._made:
+            with self._store.transaction() as connection:
+                if fetch_one(connection, "SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (self._table,)):
+                    connection.execute(f"DROP TABLE temp.{self._table}")

@@ -1,0 +1,152 @@
+"""Messages by their places: stretches of chains read with their bodies, or as infos without them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from eventstore import bodies, codec, tree
+from eventstore.clock import to_datetime
+from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.tree import Position, Range
+from eventstore.types import Message, MessageInfo
+
+
+class Stretch(NamedTuple):
+    """The living messages of one chain with low <= seq < high: a piece of a path."""
+
+    chain: int
+    low: int
+    high: int
+
+
+_BODIES = (
+    "SELECT v.seq, v.base, v.flags, v.body FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
+    "WHERE m.chain = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq"
+)
+
+
+def read(connection: Connection, stretch: Stretch) -> list[Message]:
+    """The messages of a stretch, oldest first."""
+    plain = bodies.STRICT
+    decode = codec.decode
+    return [
+        decode(body, flags) if body is not None and flags <= plain else _assembled(connection, version)
+        for version, _, flags, body in fetch(connection, _BODIES, stretch)
+    ]
+
+
+def read_one(connection: Connection, position: Position) -> Message:
+    """One living message."""
+    return read(connection, Stretch(position.chain, position.seq, position.seq + 1))[0]
+
+
+def read_each(connection: Connection, positions: Iterable[Position]) -> list[Message]:
+    """Messages here and there."""
+    return [read_one(connection, position) for position in positions]
+
+
+def _assembled(connection: Connection, version: int) -> Message:
+    body = bodies.read(connection, version)
+    if body is not None:
+        return codec.decode_message(body.text, body.flags)
+    message_id, role = fetch_one(
+        connection,
+        "SELECT a.id, v.role FROM event v JOIN event a ON a.seq = coalesce(v.message, v.seq) WHERE v.seq = ?",
+        (version,),
+    )
+    return codec.erased_message(message_id, role)
+
+
+def sizes(connection: Connection, stretch: Stretch, limit: int, *, newest_first: bool) -> list[tuple[int, int]]:
+    """(seq, bytes) of the first messages of a stretch from either end, from the index alone."""
+    return fetch(
+        connection,
+        "SELECT seq, bytes FROM message WHERE chain = ? AND seq >= ? AND seq < ? "
+        f"ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
+        (*stretch, limit),
+    )
+
+
+def totals(connection: Connection, stretch: Stretch) -> tuple[int, int]:
+    """(bytes, tokens) of a stretch, from the index alone."""
+    row: tuple[int, int] = fetch_one(
+        connection,
+        "SELECT coalesce(sum(bytes), 0), coalesce(sum(tokens), 0) FROM message "
+        "WHERE chain = ? AND seq >= ? AND seq < ?",
+        stretch,
+    )
+    return row
+
+
+# ---- infos
+
+_INFO_COLUMNS = (
+    "m.chain, m.seq, a.id, coalesce(v.role, a.role), m.bytes, m.tokens, coalesce(a.created_at, a.recorded_at), "
+    "coalesce(v.created_at, v.recorded_at, a.created_at, a.recorded_at)"
+)
+_INFO_JOINS = "JOIN event a ON a.seq = m.seq LEFT JOIN event v ON v.seq = m.current"
+
+
+def _info(row: Any, parent_id: str | None) -> MessageInfo:
+    _, seq, message_id, role, size, tokens, created_at, updated_at = row
+    return MessageInfo(message_id, parent_id, role, size, tokens, to_datetime(created_at), to_datetime(updated_at), seq)
+
+
+def id_of(connection: Connection, position: Position | None) -> str | None:
+    """The id of a message."""
+    if position is None:
+        return None
+    return str(fetch_one(connection, "SELECT id FROM event WHERE seq = ?", (position.seq,))[0])
+
+
+def info(connection: Connection, position: Position) -> MessageInfo:
+    """One living message's info."""
+    row = fetch_one(
+        connection,
+        f"SELECT {_INFO_COLUMNS} FROM message m {_INFO_JOINS} WHERE m.chain = ? AND m.seq = ?",
+        position,
+    )
+    return _info(row, id_of(connection, tree.parent(connection, position)))
+
+
+def stretch_infos(
+    connection: Connection, stretch: Stretch, parent_id: str | None, limit: int = tree.ENDLESS
+) -> list[MessageInfo]:
+    """The infos of a stretch, oldest first. `parent_id` is what the first of them follows."""
+    rows = fetch(
+        connection,
+        f"SELECT {_INFO_COLUMNS} FROM message m {_INFO_JOINS} "
+        "WHERE m.chain = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq LIMIT ?",
+        (*stretch, limit),
+    )
+    infos = []
+    for row in rows:
+        infos.append(_info(row, parent_id))
+        parent_id = row[2]
+    return infos
+
+
+def path_infos(connection: Connection, stretches: Iterable[Stretch]) -> list[MessageInfo]:
+    """The infos of a path, given root first."""
+    infos: list[MessageInfo] = []
+    for stretch in stretches:
+        infos += stretch_infos(connection, stretch, infos[-1].id if infos else None)
+    return infos
+
+
+def next_infos(
+    connection: Connection, chains: list[int], after: Position, limit: int
+) -> list[tuple[Position, MessageInfo]]:
+    """The next infos behind `after`, chain by chain in the order of `chains` (ascending): parents come first."""
+    found: list[tuple[Position, MessageInfo]] = []
+    for chain in chains[bisect_left(chains, after.chain) :]:
+        low = after.seq + 1 if chain == after.chain else 0
+        parent = tree.survivor(connection, tree.ranges_down(connection, Range(chain, low)))
+        stretch = Stretch(chain, low, tree.ENDLESS)
+        infos = stretch_infos(connection, stretch, id_of(connection, parent), limit - len(found))
+        found += [(Position(chain, info.seq), info) for info in infos]
+        if len(found) >= limit:
+            break
+    return found

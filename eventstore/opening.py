@@ -1,0 +1,143 @@
+"""How a file becomes a store: what it is, who may open it, making a new one, bringing an old one up to date.
+
+Several processes may open a new file at the same moment: the schema is made in one transaction of the rollback journal,
+so that the file is either empty or whole, and only then switched to WAL, with retries.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from eventstore import driver, schema
+from eventstore.driver import Connection, fetch_one
+from eventstore.errors import CannotOpen, NewerStore, NotAStore, ReadOnlyStore, StoreBusy
+
+MEMORY = ":memory:"
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_RETRY_SECONDS = 0.005
+
+
+def check_file(path: str, *, must_exist: bool) -> None:
+    """Refuses what can be refused without touching the file: a missing folder, another kind of file, a newer store."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise CannotOpen(f"{path}: its folder {file.parent} doesn't exist; create it first")
+    if file.is_dir():
+        raise CannotOpen(f"{path}: it is a folder; name a file in it")
+    if not file.exists():
+        if must_exist:
+            raise CannotOpen(f"{path}: there is no such file, and a read-only store creates none")
+        return
+    try:
+        with file.open("rb") as stream:
+            header = stream.read(_HEADER)
+    except OSError as error:
+        raise CannotOpen(f"{path}: it can't be read: {error.strerror}; check its owner and mode") from error
+    _check_header(path, header, must_exist=must_exist)
+
+
+def _check_header(path: str, header: bytes, *, must_exist: bool) -> None:
+    if not header:
+        if must_exist:
+            raise NotAStore(f"{path}: it is an empty file, and a read-only store writes nothing into it")
+        return
+    if not header.startswith(_MAGIC[: len(header)]):
+        raise NotAStore(f"{path}: it isn't an SQLite database, so it isn't a conversation store")
+    ours = int.from_bytes(header[68:72], "big") == schema.APPLICATION_ID
+    check_version(path, int.from_bytes(header[60:64], "big") if ours else 0)
+
+
+def check_version(path: str, version: int) -> None:
+    """Refuses a store of a later version."""
+    if version > schema.VERSION:
+        raise NewerStore(
+            f"{path}: it has file format {version}, and this version of eventstore knows formats up to "
+            f"{schema.VERSION}; upgrade the package. The file was not touched"
+        )
+
+
+def open_store(path: str, durability: str, busy_timeout: float) -> Connection:
+    """The writing connection of a store, made when the file is new. Raises what `CannotOpen` has below it."""
+    if path == MEMORY:
+        connection = driver.open_writer(path, durability, busy_timeout)
+        schema.prepare_file(connection)
+        with connection:
+            schema.create(connection)
+        return connection
+    check_file(path, must_exist=False)
+    connection = driver.open_writer(path, durability, busy_timeout)
+    try:
+        if connection.readonly("main"):
+            raise ReadOnlyStore(f"{path}: it can't be written; open it with read_only=True or change its permissions")
+        _bring_up_to_date(connection, path)
+        _switch_to_wal(connection, path, busy_timeout)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _what_is_there(connection: Connection, path: str) -> int:
+    """The version of the store in the file, 0 for a new file. Raises `NotAStore` or `NewerStore`."""
+    application, version, tables = fetch_one(
+        connection,
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
+        "FROM pragma_application_id, pragma_user_version",
+    )
+    if application == schema.APPLICATION_ID:
+        check_version(path, version)
+        return int(version)
+    if tables:
+        raise NotAStore(f"{path}: it is an SQLite database of another program; name another file")
+    if connection.pragma("journal_mode") == "wal":  # a new file isn't switched to WAL before it has its tables
+        raise NotAStore(
+            f"{path}: it is an SQLite database without tables. Was it copied without the -wal file beside it? "
+            "Copy a store with backup(), or with all of its files while nobody has it open"
+        )
+    return 0
+
+
+def _bring_up_to_date(connection: Connection, path: str) -> None:
+    if _what_is_there(connection, path) == schema.VERSION:
+        return
+    schema.prepare_file(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _what_is_there(connection, path)  # again: another process may have been quicker
+        if version == 0:
+            schema.create(connection)
+        else:
+            schema.migrate(connection, version)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _switch_to_wal(connection: Connection, path: str, busy_timeout: float) -> None:
+    """Busy at this switch comes at once, whatever the timeout: hence a loop."""
+    give_up = time.monotonic() + busy_timeout
+    while True:
+        try:
+            if connection.pragma("journal_mode", "wal") == "wal":
+                return
+            raise CannotOpen(f"{path}: its file system can't share memory between processes; keep it on a local disk")
+        except driver.BusyError as error:
+            if time.monotonic() > give_up:
+                raise StoreBusy(
+                    f"{path}: wanted to switch it to WAL, but another connection kept it locked for {busy_timeout} s; "
+                    "try again"
+                ) from error
+            time.sleep(_RETRY_SECONDS)
+
+
+def check_readable(connection: Connection, path: str) -> None:
+    """Refuses to read what isn't a store of this version."""
+    version = _what_is_there(connection, path)
+    if version < schema.VERSION:
+        raise ReadOnlyStore(
+            f"{path}: it has the older file format {version} and must be migrated first: open it once for writing"
+        )

@@ -1,0 +1,132 @@
+"""What the reads of a session answer, each from one connection that shows one state.
+
+Plain functions over a connection: the store's own reads, those inside a transaction and those of a view in time are the
+same. Paging and streaming is in `history`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eventstore import bodies, codec, heads, messages, paths, tree
+from eventstore.clock import to_datetime
+from eventstore.driver import Connection
+from eventstore.errors import InvalidArgument, UnknownMessage
+from eventstore.heads import Head
+from eventstore.tree import Position
+from eventstore.types import Message, MessageInfo, SessionInfo
+
+
+def get_message(connection: Connection, name: str, message_id: str) -> Message | None:
+    """A message, `None` when the session doesn't hold it."""
+    position = _find(connection, name, message_id)
+    return None if position is None else messages.read_one(connection, position)
+
+
+def get_message_info(connection: Connection, name: str, message_id: str) -> MessageInfo | None:
+    """A message's info, `None` when the session doesn't hold it."""
+    position = _find(connection, name, message_id)
+    return None if position is None else messages.info(connection, position)
+
+
+def _find(connection: Connection, name: str, message_id: str) -> Position | None:
+    session = paths.find_session(connection, name)
+    if session is None or not isinstance(message_id, str) or codec.has_surrogate(message_id):
+        return None
+    return tree.find(connection, session, message_id)
+
+
+def get_branches(connection: Connection, name: str, message_id: str | None) -> list[Message]:
+    """A message's children, or the roots, oldest first. Raises `UnknownMessage`."""
+    session = paths.find_session(connection, name)
+    position = None
+    if message_id is not None:
+        position = paths.require(connection, session, name, message_id, "a message")
+    if session is None:
+        return []
+    return messages.read_each(connection, tree.children(connection, session, position))
+
+
+def get_leaves(connection: Connection, name: str) -> list[MessageInfo]:
+    """All leaves, most recent first."""
+    session = paths.find_session(connection, name)
+    if session is None:
+        return []
+    return [messages.info(connection, position) for position in tree.leaves(connection, session)]
+
+
+def latest_leaf(connection: Connection, name: str, below: str | None) -> Position | None:
+    """The active leaf, or the most recent message of a subtree. Raises `UnknownMessage`."""
+    session = paths.find_session(connection, name)
+    if below is None:
+        return None if session is None else paths.active_leaf(connection, session)
+    position = paths.require(connection, session, name, below, "below")
+    if session is None:
+        raise UnknownMessage([below], name, "below")
+    return tree.latest_below(connection, session, position)
+
+
+def get_latest_leaf(connection: Connection, name: str, below: str | None) -> Message | None:
+    """`latest_leaf`, read."""
+    position = latest_leaf(connection, name, below)
+    return None if position is None else messages.read_one(connection, position)
+
+
+def get_history_row_stats(connection: Connection, name: str, leaf_id: str | None) -> list[MessageInfo]:
+    """The infos of a path, covered messages too."""
+    path = paths.find_path(connection, name, leaf_id)
+    return [] if path is None else messages.path_infos(connection, path.oldest_first(connection))
+
+
+# ---- the session itself
+
+
+def get_metadata(connection: Connection, name: str) -> dict[str, Any]:
+    """The session's metadata, `{}` when it was never set."""
+    session = paths.find_session(connection, name)
+    head = None if session is None else heads.load(connection, session)
+    return {} if head is None else _metadata(connection, head)
+
+
+def _metadata(connection: Connection, head: Head) -> dict[str, Any]:
+    if head.metadata is None:
+        return {}
+    body = bodies.read(connection, head.metadata)
+    if body is None:
+        return {}
+    value: dict[str, Any] = codec.decode(body.text, body.flags)
+    return value
+
+
+def session_info(connection: Connection, name: str) -> SessionInfo:
+    """The session's info; one that has no event is empty, as of the epoch."""
+    session = paths.find_session(connection, name)
+    head = None if session is None else heads.load(connection, session)
+    return _info(connection, name, head or Head(0))
+
+
+def _info(connection: Connection, name: str, head: Head) -> SessionInfo:
+    created_at = head.created_at if head.created_at is not None else head.updated_at
+    return SessionInfo(
+        name,
+        head.messages,
+        head.bytes,
+        head.tokens,
+        _metadata(connection, head),
+        to_datetime(created_at),
+        to_datetime(head.updated_at),
+        head.last,
+    )
+
+
+def list_sessions(connection: Connection, prefix: str, before: int, limit: int) -> list[SessionInfo]:
+    """The next listed sessions whose last event is below `before`, newest activity first."""
+    return [_info(connection, name, head) for name, head in heads.listed(connection, prefix, before, limit)]
+
+
+def check_limit(name: str, value: int | None, least: int) -> None:
+    """Raises `InvalidArgument` unless `value` is `None` or an integer of at least `least`."""
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidArgument(f"{name} must be an integer of at least {least}, or None for no limit; not {value!r}")

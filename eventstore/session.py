@@ -1,0 +1,157 @@
+"""One conversation of a store: the reads of `ReadableSession`, and the writes. Thin: verbs have modules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from eventstore import appending, copying, deleting, describing, importing, log, replay, updating
+from eventstore.events import Event
+from eventstore.feed import Listener, Subscription
+from eventstore.reading import ReadableSession
+from eventstore.store import Store
+from eventstore.types import (
+    LATEST,
+    UNCHECKED,
+    AppendResult,
+    ExpectedLeaf,
+    ImportReport,
+    ImportRow,
+    Message,
+    MessageLike,
+    ParentId,
+    Progress,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from eventstore.sessions import Sessions
+
+
+class Session(ReadableSession):
+    """One conversation. Get it from `Sessions.session()`, which returns the same object for the same name.
+
+    Messages are JSON objects with `id`, `role` and `parts`. What a write returns is the stored form, equal to what a
+    read gives, and never the caller's own object. Every write is one transaction; its event reaches all listeners
+    before the call returns. A message of the wrong shape raises `InvalidMessage`, one that JSON can't hold
+    `NotSerializable`, an id that the session doesn't hold `UnknownMessage`; then nothing was written or emitted.
+    """
+
+    def __init__(self, sessions: Sessions, store: Store, session_id: str) -> None:
+        super().__init__(store, session_id)
+        self.sessions = sessions
+        self._store = store
+
+    # ---- adding
+
+    def append_message(
+        self,
+        message: MessageLike,
+        *,
+        parent_id: ParentId = LATEST,
+        expected_leaf: ExpectedLeaf = UNCHECKED,
+        source: Source = "server",
+    ) -> AppendResult:
+        """Appends a message to the active leaf, or under `parent_id` (`None`: as a root), and makes it the active leaf.
+
+        An id that the session already holds stores nothing, so a retried append is safe: `inserted` is false and
+        `message` the stored one. `expected_leaf` raises `LeafChanged` when the active leaf is another. With
+        `source="client"` the store's reserved metadata keys are removed.
+        """
+        return appending.append_message(self._store, self.session_id, message, parent_id, expected_leaf, source)
+
+    def append_messages(
+        self,
+        messages: Iterable[MessageLike],
+        *,
+        parent_id: ParentId = LATEST,
+        expected_leaf: ExpectedLeaf = UNCHECKED,
+        source: Source = "server",
+    ) -> list[AppendResult]:
+        """Appends messages, each on the one before, in one transaction. After a known id the next attaches to it."""
+        return appending.append_messages(self._store, self.session_id, messages, parent_id, expected_leaf, source)
+
+    def import_message(self, message: MessageLike, *, parent_id: str | None, created_at: datetime) -> AppendResult:
+        """Stores a message as given, with its own place and time (aware). A known id stores nothing."""
+        return importing.import_message(self._store, self.session_id, message, parent_id, created_at)
+
+    def import_messages(self, rows: Iterable[ImportRow], *, progress: Progress | None = None) -> ImportReport:
+        """Stores any number of messages as given, in transactions of at most 1,000 messages or 8 MiB.
+
+        A row may come before its parent: it waits for it. Rows that still wait at the end raise `UnknownMessage`, which
+        names them; like any other error it leaves what was committed before.
+        """
+        return importing.import_messages(self._store, self.session_id, rows, progress)
+
+    # ---- changing
+
+    def update_message(self, message: MessageLike, *, source: Source = "server") -> Message | None:
+        """Replaces the message with this id; `None` when it isn't there. An equal message writes and emits nothing."""
+        return updating.update_message(self._store, self.session_id, message, source)
+
+    def upsert_message(
+        self, message: MessageLike, *, parent_id: ParentId = LATEST, source: Source = "server"
+    ) -> AppendResult:
+        """Appends a message when its id is new, else updates it: then `inserted` is false, and `seq` the update's."""
+        return updating.upsert_message(self._store, self.session_id, message, parent_id, source)
+
+    # ---- taking away
+
+    def delete_messages(self, message_ids: Iterable[str]) -> list[str]:
+        """Deletes messages, and returns the ids of those that were there.
+
+        What followed a deleted message follows its nearest surviving ancestor; a deleted root's children become roots.
+        """
+        return deleting.delete_messages(self._store, self.session_id, message_ids)
+
+    def delete_branch(self, message_id: str) -> list[str]:
+        """Deletes a message and everything under it, and returns their ids."""
+        return deleting.delete_branch(self._store, self.session_id, message_id)
+
+    def clear_messages(self) -> None:
+        """Empties the session: messages, overlays, attachments. Its metadata stays. An empty one is left as it is."""
+        deleting.clear_messages(self._store, self.session_id)
+
+    # ---- the session itself
+
+    def select_leaf(self, message_id: str) -> None:
+        """Makes the path to a message, an inner one too, the active one. Already active: writes nothing."""
+        describing.select_leaf(self._store, self.session_id, message_id)
+
+    def set_metadata(self, metadata: Mapping[str, Any]) -> None:
+        """Replaces the session's metadata: JSON about the session itself. An equal one writes nothing."""
+        describing.set_metadata(self._store, self.session_id, metadata)
+
+    def copy_to(self, other: Session, *, leaf_id: str | None = None, progress: Progress | None = None) -> ImportReport:
+        """Copies the whole session into an empty session of any store, so that every read is the same.
+
+        With `leaf_id` only the path to that message: a fork into a conversation of its own. Whole or not at all. Raises
+        `InvalidArgument` when the other holds messages.
+        """
+        return copying.copy_session(self._store, self.session_id, other._store, other.session_id, leaf_id, progress)
+
+    # ---- the feed
+
+    def subscribe(self, listener: Listener, *, after: int | None = None) -> Subscription:
+        """Calls `listener(event)` for every event of this session, and keeps it alive: see `Sessions.subscribe`."""
+        if after is None:
+            return self._store.feed.subscribe(listener, self, None)
+        replay.check_cursor(after)
+        return self._store.feed.subscribe(listener, self, lambda upto: self._events(after, upto))
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """This session's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
+        replay.check_cursor(after)
+        with self._read() as connection:
+            upto = log.latest_seq(connection)
+        return self._events(after, upto)
+
+    def _events(self, after: int, upto: int) -> Iterator[Event]:
+        with self._read() as connection:
+            seqs = replay.session_seqs(connection, self.session_id, after, upto)
+        while seqs:
+            with self._read() as connection:
+                events = replay.read_events(connection, (log.read(connection, seq) for seq in seqs))
+            yield from events
+            del seqs[: len(events)]

@@ -1,0 +1,216 @@
+"""The store: one file of conversations, opened. What `from eventstore import Sessions` gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from blinker import Signal
+
+from eventstore import checking, deleting, log, opening, reads, replay
+from eventstore.database import Database
+from eventstore.errors import InvalidArgument
+from eventstore.events import Event
+from eventstore.feed import Listener, Subscription
+from eventstore.names import check_session_id
+from eventstore.session import Session
+from eventstore.store import Store
+from eventstore.tokens import estimate_tokens
+from eventstore.tree import ENDLESS
+from eventstore.types import Message, Progress, SessionInfo, VerifyReport
+from eventstore.views import StoreView
+
+LIST_WINDOW = 200
+
+
+class Sessions:
+    """A store of conversations in one SQLite file, or in memory.
+
+    `path` is the file, made when it is new; `":memory:"` keeps nothing. `reserved_metadata_keys` are message metadata
+    keys that a write with `source="client"` can't set. `retain` is "current" (what is replaced or deleted is gone) or
+    "all" (every version stays readable through `at`); `None` keeps what the file has, "current" in a new one.
+    `durability` "full" survives a power cut, "normal" may then lose the last moments and never corrupts.
+    `busy_timeout` is how many seconds a write waits for other writers. `read_only` opens, reads and writes nothing.
+    `count_tokens(message)` stamps each message as it is written, `prepare(message)` may change it before.
+
+    Any number of threads may use one store, any number of processes one file. Raises `CannotOpen` or what is below it.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] = ":memory:",
+        *,
+        reserved_metadata_keys: Iterable[str] = (),
+        retain: Literal["current", "all"] | None = None,
+        durability: Literal["full", "normal"] = "full",
+        busy_timeout: float = 5.0,
+        read_only: bool = False,
+        count_tokens: Callable[[Message], int] = estimate_tokens,
+        prepare: Callable[[Message], Message] | None = None,
+    ) -> None:
+        _check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
+        database = Database(_file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only)
+        self._handles: dict[str, Session] = {}
+        try:
+            self._store = Store(
+                database,
+                reserved=reserved_metadata_keys,
+                count_tokens=count_tokens,
+                prepare=prepare,
+                sender=self.session,
+            )
+            if retain is not None:
+                self._set_retention(retain)
+        except BaseException:
+            database.close()
+            raise
+
+    def _set_retention(self, retain: str) -> None:
+        with self._store.read() as connection:
+            if log.setting(connection, "retain") == retain:
+                return
+        with self._store.transaction() as connection:
+            log.set_setting(connection, "retain", retain)
+
+    def __repr__(self) -> str:
+        return f"<Sessions {self._store.database.path!r}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Empties the WAL into the file and closes it. Doing it twice is no error; any other use after it is."""
+        self._store.database.close()
+
+    # ---- sessions
+
+    def session(self, session_id: str = "") -> Session:
+        """The handle of a conversation, the same object each time. It need not exist: its first write makes it."""
+        handle = self._handles.get(session_id)
+        if handle is None:
+            check_session_id(session_id)
+            handle = self._handles.setdefault(session_id, Session(self, self._store, session_id))
+        return handle
+
+    def delete_session(self, session_id: str) -> None:
+        """Empties a session and takes it from the list, its metadata too. One that isn't listed is left as it is."""
+        check_session_id(session_id)
+        deleting.delete_session(self._store, session_id)
+
+    def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
+        """The sessions, newest activity first, without reading messages. `prefix` is one of their names."""
+        reads.check_limit("limit", limit, 0)
+        check_session_id(prefix)
+        self._store.database.check_open()
+        return self._list_sessions(prefix, ENDLESS if limit is None else limit)
+
+    def _list_sessions(self, prefix: str, limit: int) -> Iterator[SessionInfo]:
+        before = ENDLESS
+        while limit > 0:
+            with self._store.read() as connection:
+                found = reads.list_sessions(connection, prefix, before, min(limit, LIST_WINDOW))
+            yield from found
+            if len(found) < LIST_WINDOW:
+                return
+            limit -= len(found)
+            before = found[-1].seq
+
+    # ---- the feed
+
+    @property
+    def changed(self) -> Signal:
+        """This store's own signal: receivers are called `receiver(session, *, event)`."""
+        return self._store.feed.signal
+
+    @property
+    def latest_seq(self) -> int:
+        """The newest event's number, 0 in a new store."""
+        with self._store.read() as connection:
+            return log.latest_seq(connection)
+
+    def subscribe(self, listener: Listener, *, after: int | None = None) -> Subscription:
+        """Calls `listener(event)` for every event of the store, and keeps it alive until the subscription is closed.
+
+        With `after`, the log after that seq comes first, then what is new: none lost, none twice. Every event comes
+        once, in the order of the log, after it is durable, in a thread that writes or polls. A listener may write; its
+        event follows once the current one has reached all. One that raises is logged, and stops nothing. A listener
+        must not wait for another thread's write to this store.
+        """
+        if after is None:
+            return self._store.feed.subscribe(listener, None, None)
+        replay.check_cursor(after)
+        return self._store.feed.subscribe(listener, None, lambda upto: self._events(after, upto))
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The log's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
+        replay.check_cursor(after)
+        return self._events(after, self.latest_seq)
+
+    def _events(self, after: int, upto: int) -> Iterator[Event]:
+        while after < upto:
+            with self._store.read() as connection:
+                events = replay.read_events(connection, log.read_range(connection, after, upto, replay.WINDOW_EVENTS))
+            if not events:
+                return
+            yield from events
+            after = events[-1].seq
+
+    def poll(self) -> int:
+        """Delivers what other processes, or other stores, have written since, and returns how many events that was."""
+        self._store.database.check_open()
+        return 0 if self._store.database.in_transaction() else self._store.feed.poll()
+
+    # ---- the whole store
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes all writes in it, on any sessions, one atomic unit of this thread; an exception rolls all back.
+
+        Reads in it see its writes. Events go out after the outermost commit. Nested ones are savepoints.
+        """
+        with self._store.transaction():
+            yield
+
+    def at(self, seq: int) -> StoreView:
+        """A read-only view of the store as it was after event `seq` (0: empty). Close it when done."""
+        if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq <= self.latest_seq:
+            raise InvalidArgument(f"seq must be the number of an event, 0 to {self.latest_seq}; not {seq!r}")
+        return StoreView(self._store, seq)
+
+    def verify(self, *, progress: Progress | None = None) -> VerifyReport:
+        """Checks SQLite's own integrity, bodies against digests, and the read tables against the log. Never writes."""
+        return checking.verify(self._store, progress)
+
+    def rebuild(self, *, progress: Progress | None = None) -> None:
+        """Drops the read tables and replays the log into new ones, in one transaction."""
+        checking.rebuild(self._store, progress)
+
+
+def _file_name(path: Any) -> str:
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise InvalidArgument(f"path must be a file's path or ':memory:', not {path!r}") from None
+    name = os.fsdecode(name)
+    if not name:
+        raise InvalidArgument("path is empty: name a file, or ':memory:' for a store that keeps nothing")
+    return name if name == opening.MEMORY else os.path.abspath(name)
+
+
+def _check_options(reserved: object, retain: object, durability: object, busy_timeout: object, read_only: bool) -> None:
+    if isinstance(reserved, str):
+        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
+    if retain not in (None, "current", "all"):
+        raise InvalidArgument(f"retain must be 'current', 'all' or None, not {retain!r}")
+    if durability not in ("full", "normal"):
+        raise InvalidArgument(f"durability must be 'full' or 'normal', not {durability!r}")
+    if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout < 1_000_000:
+        raise InvalidArgument(f"busy_timeout must be a number of seconds, 0 or more; not {busy_timeout!r}")
+    if read_only and retain is not None:
+        raise InvalidArgument("retain changes the file, and read_only=True doesn't: leave one out")

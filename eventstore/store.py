@@ -1,0 +1,182 @@
+"""What the parts of one store share: its database, its feed, its settings and what it keeps in memory.
+
+Everything kept in memory is one more projection: it is checked against the log where it is used, and dropped whole when
+a transaction is rolled back, since its seqs are then given out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import attrs
+
+from eventstore import codec, log, replay
+from eventstore.bodies import Growing
+from eventstore.codec import Encoded
+from eventstore.database import Database
+from eventstore.driver import Connection
+from eventstore.errors import InvalidArgument, InvalidMessage
+from eventstore.events import Event
+from eventstore.feed import Feed
+from eventstore.totals import PathTotals
+from eventstore.types import Message, MessageLike, Source
+
+GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next update with
+GROWING_CHARACTERS = 16 * 1024 * 1024
+
+
+@attrs.frozen
+class Draft:
+    """A message as it will be stored: checked, encoded and stamped."""
+
+    id: str
+    role: str
+    encoded: Encoded
+    tokens: int
+
+
+class GrowingTexts:
+    """The last texts of messages that were updated, by (message, version). Only used under the write lock."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[int, Growing]] = {}
+
+    def get(self, message: int, version: int) -> Growing | None:
+        """The text of a version, if it is kept."""
+        kept = self._texts.get(message)
+        return kept[1] if kept is not None and kept[0] == version else None
+
+    def put(self, message: int, version: int, growing: Growing) -> None:
+        """Keeps a text, and lets the oldest go."""
+        self._texts.pop(message, None)
+        if len(growing.text) <= GROWING_CHARACTERS // GROWING_MESSAGES:
+            self._texts[message] = (version, growing)
+            if len(self._texts) > GROWING_MESSAGES:
+                del self._texts[next(iter(self._texts))]
+
+    def forget(self) -> None:
+        """Drops them all."""
+        self._texts.clear()
+
+
+class Store:
+    """One open store, inside. `Sessions` is its face."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        reserved: Iterable[str],
+        count_tokens: Callable[[Message], int],
+        prepare: Callable[[Message], Message] | None,
+        sender: Callable[[str], object],
+    ) -> None:
+        self.database = database
+        self.totals = PathTotals()
+        self.growing = GrowingTexts()
+        self._reserved = frozenset(reserved)
+        self._count_tokens = count_tokens
+        self._prepare = prepare
+        self._pending: list[Event | int] = []  # what the open transaction will emit
+        self._marks: list[int] = []  # how much of it each open savepoint found
+        self._logged = 0  # the newest seq that the open transaction logged
+        self.feed = Feed(self._read_log, self.committed_seq, sender)
+        database.commit_hook = self._committed
+        database.release_hook = self.feed.deliver
+        database.rollback_hook = self._rolled_back
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A connection that shows one state."""
+        return self.database.read()
+
+    def read_session(self, name: str) -> AbstractContextManager[Connection]:
+        """As `read`: the file holds every session."""
+        return self.database.read()
+
+    def position(self, connection: Connection) -> int:
+        """The seq that a connection's state is of."""
+        return log.latest_seq(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """One transaction, or a savepoint in the one that is open; its events go out when the outermost ends."""
+        with self.database.write() as connection:
+            del self._marks[self.database.depth - 1 :]  # of savepoints that are over
+            self._marks.append(len(self._pending))
+            yield connection
+
+    # ---- the feed's view
+
+    def committed_seq(self) -> int:
+        """The newest seq that is durable: inside a transaction, the one that listeners know."""
+        if self.database.in_transaction():
+            return self.feed.cursor
+        with self.read() as connection:
+            return log.latest_seq(connection)
+
+    def _read_log(self, after: int, upto: int) -> list[Event]:
+        with self.read() as connection:
+            return replay.read_events(connection, log.read_range(connection, after, upto, replay.WINDOW_EVENTS))
+
+    def logged(self, seq: int) -> None:
+        """Notes the newest event of the open transaction."""
+        self._logged = seq
+
+    def emit(self, event: Event | int) -> None:
+        """Queues an event (an int: all of the log up to it) for after the commit."""
+        self._pending.append(event)
+
+    def can_queue(self) -> bool:
+        """Whether an event should be built now; else it is read from the log when its turn comes."""
+        return self.feed.is_listening() and len(self._pending) < replay.WINDOW_EVENTS
+
+    def _committed(self) -> None:
+        pending, self._pending = self._pending, []
+        self._marks.clear()
+        if self._logged or pending:
+            self.feed.committed(pending, self._logged)
+            self._logged = 0
+
+    def _rolled_back(self, depth: int) -> None:
+        del self._pending[self._marks[depth] if depth < len(self._marks) else 0 :]
+        del self._marks[depth:]
+        if depth == 0:
+            self._logged = 0
+        self.totals.forget()
+        self.growing.forget()
+
+    # ---- what a message must pass before it is stored
+
+    def prepared(self, message: MessageLike) -> MessageLike:
+        """What `prepare` makes of a message."""
+        if self._prepare is None:
+            return message
+        if not isinstance(message, Mapping):
+            raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
+        given: Any = codec.encode(dict(message)).value  # the hook may change it, and it is the caller's
+        return self._prepare(given)
+
+    def draft(self, message: MessageLike) -> Draft:
+        """A message checked, encoded and stamped. Raises `InvalidMessage` and `NotSerializable`."""
+        encoded = codec.encode_message(message)
+        value = encoded.value
+        return Draft(value["id"], value["role"], encoded, self._stamp(value))
+
+    def _stamp(self, message: Message) -> int:
+        tokens = self._count_tokens(message)
+        if not isinstance(tokens, int) or tokens < 0:
+            raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")
+        return int(tokens)
+
+    def has_reserved(self, source: Source) -> bool:
+        """Whether keys of the metadata are kept from this source. Raises `InvalidArgument` for another word."""
+        if source not in ("server", "client"):
+            raise InvalidArgument(f"source must be 'server' or 'client', not {source!r}")
+        return source == "client" and bool(self._reserved)
+
+    def with_reserved(self, message: MessageLike, stored: Message | None) -> MessageLike:
+        """A client's message, with the reserved keys as they are stored."""
+        codec.check_message(message)
+        return codec.keep_reserved(message, self._reserved, stored)

@@ -1,0 +1,94 @@
+"""How many tokens a message may cost: an estimate, stamped on each message when it is written.
+
+Per text the larger of UTF-8 bytes / 4 and 1.3 x words, rounded up (of text and reasoning parts, and of the inputs and
+outputs of tools), plus 4 per message; 1,600 per image; other attachments bytes / 4, at most 20,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from eventstore import strict
+from eventstore.types import MessageLike
+
+PER_MESSAGE = 4
+PER_IMAGE = 1_600
+MOST_PER_ATTACHMENT = 20_000
+
+
+def text_tokens(text: str) -> int:
+    """Tokens of one text."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return max(-(-size // 4), -(-13 * len(text.split()) // 10))
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return strict.encode(value)
+
+
+def _media_tokens(part: Mapping[str, Any], media_type: str) -> int:
+    """Tokens of an attachment that a part carries in `url` or `data`: 0 when it carries none."""
+    payload = part.get("url", part.get("data"))
+    if not isinstance(payload, str):
+        return 0
+    if media_type.startswith("image/"):
+        return PER_IMAGE
+    start = payload.find(",") + 1 if payload[:5].lower() == "data:" else 0
+    if "url" in part and not start:
+        return 0  # a link: its bytes are elsewhere
+    return min(-(-((len(payload) - start) * 3 // 4) // 4), MOST_PER_ATTACHMENT)
+
+
+def _media_type(value: Any) -> str | None:
+    """The media type that an object declares, unless it is text."""
+    if not isinstance(value, Mapping):
+        return None
+    declared = value.get("mediaType")
+    return declared if isinstance(declared, str) and not declared.startswith("text/") else None
+
+
+def _value_tokens(value: Any) -> int:
+    """Tokens of a tool's input or output, which may hold attachments at any depth."""
+    if value is None:
+        return 0
+    if isinstance(value, str):
+        return text_tokens(value)
+    text = _as_text(value)
+    if '"mediaType"' not in text:
+        return text_tokens(text)
+    total = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        media_type = _media_type(item)
+        tokens = _media_tokens(item, media_type) if media_type is not None else 0
+        if tokens:
+            total += tokens
+            text = text.replace(item.get("url", item.get("data")), "", 1)
+        elif isinstance(item, Mapping):
+            stack.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            stack.extend(item)
+    return total + text_tokens(text)
+
+
+def _part_tokens(part: Mapping[str, Any]) -> int:
+    kind = part["type"]
+    if kind in ("text", "reasoning"):
+        text = part.get("text")
+        return text_tokens(text) if isinstance(text, str) else 0
+    if kind.startswith("tool-") or kind == "dynamic-tool":
+        return _value_tokens(part.get("input")) + _value_tokens(part.get("output"))
+    media_type = _media_type(part)
+    return _media_tokens(part, media_type) if media_type is not None else 0
+
+
+def estimate_tokens(message: MessageLike) -> int:
+    """The default `count_tokens`: an estimate that needs no model's tokenizer."""
+    return PER_MESSAGE + sum(map(_part_tokens, message["parts"]))

@@ -1,0 +1,101 @@
+"""The bytes and tokens of a path, without reading it again at every call.
+
+Kept per session: the sum up to a message some way behind the leaf. It stays right while the session's later events
+touch nothing up to there, which a walk over those few envelopes tells; the rest is one short range of an index. So the
+cost doesn't grow with the conversation while it grows at its end, and no answer rests on a stale sum.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from eventstore import heads, log, messages
+from eventstore.driver import Connection, fetch_one
+from eventstore.messages import Stretch
+from eventstore.paths import Path
+
+TAIL = 64  # messages behind which the kept sum ends: updates of a growing reply don't touch it
+MOST_EVENTS = 5_000  # beyond so many events since, summing anew is as quick
+
+
+@attrs.frozen
+class _Sum:
+    """`bytes` and `tokens` up to and with (chain, seq), as of the session's event `last`."""
+
+    last: int
+    chain: int
+    seq: int
+    bytes: int
+    tokens: int
+
+
+class PathTotals:
+    """Sums of paths, one kept per session."""
+
+    def __init__(self) -> None:
+        self._sums: dict[int, _Sum] = {}
+
+    def forget(self) -> None:
+        """Drops what was kept: after a rollback, seqs are given out again."""
+        self._sums.clear()
+
+    def of(self, connection: Connection, path: Path) -> tuple[int, int]:
+        """(bytes, tokens) of every message on a path, whatever its cut."""
+        head = heads.load(connection, path.session)
+        last = head.last if head is not None else 0
+        kept = self._sums.get(path.session)
+        if kept is not None and not _holds(connection, kept, last):
+            kept = None
+        size = tokens = 0
+        tail: list[Stretch] = []
+        for stretch in attrs.evolve(path, cut=path.leaf.seq + 1).stretches(connection):
+            meets = kept is not None and stretch.chain == kept.chain and kept.seq < stretch.high
+            if kept is not None and meets:
+                size, tokens = size + kept.bytes, tokens + kept.tokens
+                stretch = Stretch(stretch.chain, kept.seq + 1, stretch.high)
+            more_size, more_tokens = messages.totals(connection, stretch)
+            size, tokens = size + more_size, tokens + more_tokens
+            tail.append(stretch)
+            if meets:
+                break
+        kept = _sum_behind(connection, last, tail, size, tokens) or (kept and attrs.evolve(kept, last=last))
+        if kept is not None:
+            self._sums[path.session] = kept
+        return size, tokens
+
+
+def _sum_behind(connection: Connection, last: int, tail: list[Stretch], size: int, tokens: int) -> _Sum | None:
+    """The sum up to the message that `TAIL` others follow, if `tail` (newest first) reaches so far."""
+    missing = TAIL
+    for stretch in tail:
+        newest = messages.sizes(connection, stretch, missing + 1, newest_first=True)
+        behind = len(newest) > missing
+        low = newest[missing][0] + 1 if behind else stretch.low
+        less_size, less_tokens = messages.totals(connection, Stretch(stretch.chain, low, stretch.high))
+        size, tokens = size - less_size, tokens - less_tokens
+        if behind:
+            return _Sum(last, stretch.chain, low - 1, size, tokens)
+        missing -= len(newest)
+    return None
+
+
+_TOUCHING = """
+WITH RECURSIVE walk(seq, back, type, message) AS (
+    SELECT seq, back, type, message FROM event WHERE seq = ?1
+    UNION ALL
+    SELECT e.seq, e.back, e.type, e.message FROM walk w JOIN event e ON e.seq = w.seq - w.back
+    WHERE w.back > 0 AND e.seq > ?2
+)
+SELECT count(*) FROM walk WHERE seq > ?2 AND (type IN (?4, ?5, ?6) OR (type = ?7 AND message <= ?3))
+"""
+
+
+def _holds(connection: Connection, kept: _Sum, last: int) -> bool:
+    """Whether no event since has touched what the sum counts."""
+    if last == kept.last:
+        return True
+    if not kept.last < last <= kept.last + MOST_EVENTS:
+        return False
+    types = (log.DELETE, log.CLEAR, log.DELETE_SESSION, log.UPDATE)
+    (touching,) = fetch_one(connection, _TOUCHING, (last, kept.last, kept.seq, *types))
+    return not touching

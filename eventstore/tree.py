@@ -1,0 +1,215 @@
+"""The tree of a session as chains: the statements that read it.
+
+A *chain* is a run of messages in which each continues the one before; a branch is a new chain that forks from a point
+of another. A message is (chain, seq), and nothing stores its parent: a chain's row says where it forks, as the
+exclusive bound `fork` on the seqs of its parent chain. So
+
+    the path to X    its chain up to just before its next living message, then the parent chain below `fork`, and so on
+    the parent of X  the nearest living message below X on that path
+    a delete         removing the row: what followed, or forked there, now follows the nearest survivor
+
+and a path is a few ranges, each one range scan of an index, whatever its length. Roots fork from chain 0 at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.log import hash_id
+
+ENDLESS = 2**62  # above every seq
+ROOT_CHAIN = 0
+_WINDOW = 64  # chains looked up at once when a path is walked
+
+
+class Position(NamedTuple):
+    """A living message's place."""
+
+    chain: int
+    seq: int
+
+
+class Range(NamedTuple):
+    """The positions of one chain below `end` (exclusive)."""
+
+    chain: int
+    end: int
+
+
+def find(connection: Connection, session: int, message_id: str) -> Position | None:
+    """The living message with this id."""
+    row = fetch_one(
+        connection,
+        "SELECT i.chain, i.seq FROM identity i JOIN event e ON e.seq = i.seq "
+        "WHERE i.hash = ? AND e.session = ? AND e.id = ?",
+        (hash_id(session, message_id), session, message_id),
+    )
+    return None if row is None else Position(*row)
+
+
+def find_seq(connection: Connection, session: int, seq: int, message_id: str) -> Position | None:
+    """The message that event `seq` appended, if it is alive."""
+    row = fetch_one(
+        connection, "SELECT chain, seq FROM identity WHERE hash = ? AND seq = ?", (hash_id(session, message_id), seq)
+    )
+    return None if row is None else Position(*row)
+
+
+def find_appended(connection: Connection, session: int, seq: int) -> Position | None:
+    """As `find_seq`, for a caller who doesn't know the id."""
+    row = fetch_one(connection, "SELECT id FROM event WHERE seq = ?", (seq,))
+    return None if row is None else find_seq(connection, session, seq, row[0])
+
+
+def next_in_chain(connection: Connection, position: Position) -> int:
+    """The seq of the next living message of its chain, `ENDLESS` when it is the last."""
+    (seq,) = fetch_one(connection, "SELECT min(seq) FROM message WHERE chain = ? AND seq > ?", position)
+    return ENDLESS if seq is None else int(seq)
+
+
+def last_in_chain(connection: Connection, chain: int) -> int | None:
+    """The seq of a chain's last living message."""
+    (seq,) = fetch_one(connection, "SELECT max(seq) FROM message WHERE chain = ?", (chain,))
+    return None if seq is None else int(seq)
+
+
+def chains(connection: Connection, session: int) -> list[int]:
+    """The keys of a session's chains, ascending: a chain comes behind the one that it forks from."""
+    return [key for (key,) in fetch(connection, "SELECT key FROM chain WHERE session = ? ORDER BY key", (session,))]
+
+
+def bound(connection: Connection, position: Position) -> Range:
+    """The positions of its own chain that the path to a message takes: dead ones right behind it too."""
+    return Range(position.chain, next_in_chain(connection, position))
+
+
+class Block(NamedTuple):
+    """Ranges of a path, and where the next one begins, `None` behind the root's."""
+
+    ranges: list[Range]
+    following: Range | None
+
+
+def range_block(connection: Connection, first: Range) -> Block:
+    """`first` and the ranges that it hangs on, up to a bounded number."""
+    rows = fetch(
+        connection,
+        "WITH RECURSIVE up(chain, fork, depth) AS (SELECT ?, ?, 0 UNION ALL SELECT c.parent, c.fork, u.depth + 1 "
+        "FROM up u JOIN chain c ON c.key = u.chain WHERE u.depth < ?) SELECT chain, fork FROM up",
+        (*first, _WINDOW),
+    )
+    ranges = [Range(*row) for row in rows if row[0] != ROOT_CHAIN]
+    if len(ranges) <= _WINDOW:
+        return Block(ranges, None)
+    return Block(ranges[:-1], ranges[-1])
+
+
+def ranges_down(connection: Connection, first: Range) -> Iterator[Range]:
+    """`first`, then the ranges that it hangs on, up to the root's. Walked only as far as it is consumed."""
+    following: Range | None = first
+    while following is not None:
+        ranges, following = range_block(connection, following)
+        yield from ranges
+
+
+def path(connection: Connection, position: Position) -> Iterator[Range]:
+    """The ranges of the path to a message, from the message's own chain to the root's."""
+    return ranges_down(connection, bound(connection, position))
+
+
+def survivor(connection: Connection, ranges: Iterator[Range]) -> Position | None:
+    """The newest living message in these ranges."""
+    for chain, end in ranges:
+        (seq,) = fetch_one(connection, "SELECT max(seq) FROM message WHERE chain = ? AND seq < ?", (chain, end))
+        if seq is not None:
+            return Position(chain, seq)
+    return None
+
+
+def parent(connection: Connection, position: Position) -> Position | None:
+    """The living message that a message follows, `None` for a root."""
+    return survivor(connection, ranges_down(connection, Range(*position)))
+
+
+_CHILDREN = """
+WITH RECURSIVE gap(chain, low, high) AS (
+    VALUES (?2, ?3, ?4)
+    UNION ALL
+    SELECT c.key, 0, coalesce((SELECT min(m.seq) FROM message m WHERE m.chain = c.key), ?5)
+    FROM gap JOIN chain c ON c.session = ?1 AND c.parent = gap.chain AND c.fork > gap.low AND c.fork <= gap.high
+)
+SELECT high, chain FROM gap WHERE high < ?5 ORDER BY high
+"""
+
+
+def children(connection: Connection, session: int, position: Position | None) -> list[Position]:
+    """The living messages that follow a message (`None`: the roots), oldest first, in one statement.
+
+    They are the next of its own chain and the first of each chain that forks in the gap before that one. Where such a
+    chain has forks before its first living message, or has none left, those too: each gap opens further gaps.
+    """
+    if position is None:
+        gap = (ROOT_CHAIN, -1, ENDLESS)
+    else:
+        gap = (position.chain, position.seq, next_in_chain(connection, position))
+    rows = fetch(connection, _CHILDREN, (session, *gap, ENDLESS))
+    return [Position(chain, seq) for seq, chain in rows]
+
+
+_SUBTREE = """
+WITH RECURSIVE below(key, low) AS (
+    VALUES (?2, ?3)
+    UNION ALL
+    SELECT c.key, 0 FROM below b JOIN chain c ON c.session = ?1 AND c.parent = b.key AND c.fork > b.low
+)
+"""
+
+
+def subtree(connection: Connection, session: int, position: Position) -> list[Position]:
+    """A message and everything under it, in the order of their seqs."""
+    rows = fetch(
+        connection,
+        _SUBTREE
+        + "SELECT m.seq, m.chain FROM below b JOIN message m ON m.chain = b.key AND m.seq >= b.low ORDER BY m.seq",
+        (session, *position),
+    )
+    return [Position(chain, seq) for seq, chain in rows]
+
+
+def latest_below(connection: Connection, session: int, position: Position) -> Position:
+    """The most recently appended, imported or selected message of a subtree."""
+    row = fetch_one(
+        connection,
+        _SUBTREE
+        + """, newest(seq, chain, recency) AS (
+            SELECT max(m.seq), b.key, max(m.seq) FROM below b JOIN message m ON m.chain = b.key AND m.seq >= b.low
+            GROUP BY b.key
+            UNION ALL
+            SELECT s.message, s.chain, s.event FROM selection s
+            JOIN below b ON b.key = s.chain AND s.message >= b.low WHERE s.session = ?1
+        )
+        SELECT chain, seq FROM newest ORDER BY recency DESC LIMIT 1""",
+        (session, *position),
+    )
+    return Position(*row)
+
+
+def leaves(connection: Connection, session: int) -> list[Position]:
+    """The living messages that nothing follows, most recently appended, imported or selected first.
+
+    Only a chain's last living message can be one, and it is when no chain forks behind it: chains without a living
+    message and without living descendants are pruned as they die.
+    """
+    rows = fetch(
+        connection,
+        "SELECT c.key, last.seq FROM chain c "
+        "JOIN message last ON last.chain = c.key AND last.seq = (SELECT max(seq) FROM message WHERE chain = c.key) "
+        "LEFT JOIN selection s ON s.session = c.session AND s.message = last.seq "
+        "WHERE c.session = ?1 AND NOT EXISTS "
+        "(SELECT 1 FROM chain f WHERE f.session = ?1 AND f.parent = c.key AND f.fork > last.seq) "
+        "ORDER BY max(last.seq, coalesce(s.event, 0)) DESC",
+        (session,),
+    )
+    return [Position(*row) for row in rows]

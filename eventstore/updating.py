@@ -1,0 +1,116 @@
+"""Writes that replace a message: update and upsert.
+
+What an update only inserts into a long text is stored as that insertion (see `deltas`); all else is written whole,
+after the old body was dropped, so that the file can use its pages again.
+"""
+
+from __future__ import annotations
+
+from eventstore import bodies, codec, deltas, log, messages, tree
+from eventstore.appending import Appending, Overlay, check_parent
+from eventstore.bodies import Growing
+from eventstore.driver import fetch_one
+from eventstore.events import Updated
+from eventstore.store import Draft, Store
+from eventstore.tree import Position
+from eventstore.types import UNCHECKED, AppendResult, Message, MessageLike, ParentId, Source
+from eventstore.writing import Write, writing
+
+
+def update_message(store: Store, name: str, message: MessageLike, source: Source) -> Message | None:
+    """Replaces a stored message; `None` when the session doesn't hold it."""
+    reserved = store.has_reserved(source)
+    given = store.prepared(message)
+    draft = _draft(store, given)
+    if isinstance(draft, Overlay):
+        store.database.check_writable()
+        return None
+    with writing(store, name) as write:
+        position = _find(write, draft.id)
+        if position is None:
+            return None
+        if reserved:
+            draft = _merged(write, position, given)
+        _replace(write, position, draft)
+        replaced: Message = draft.encoded.value
+        return replaced
+
+
+def upsert_message(store: Store, name: str, message: MessageLike, parent_id: ParentId, source: Source) -> AppendResult:
+    """Appends when the id is new, else updates."""
+    check_parent(parent_id)
+    reserved = store.has_reserved(source)
+    given = store.prepared(message)
+    draft = _draft(store, given)
+    if isinstance(draft, Overlay):
+        store.database.check_writable()
+        return AppendResult(False, draft.message, None)
+    with writing(store, name) as write:
+        position = _find(write, draft.id)
+        if position is None:
+            new = store.draft(store.with_reserved(given, None)) if reserved else draft
+            return Appending(write, parent_id, UNCHECKED).append(new)
+        if reserved:
+            draft = _merged(write, position, given)
+        return AppendResult(False, draft.encoded.value, seq=_replace(write, position, draft))
+
+
+def _draft(store: Store, given: MessageLike) -> Draft | Overlay:
+    codec.check_message(given)
+    return Overlay(given) if codec.is_overlay_id(given["id"]) else store.draft(given)
+
+
+def _find(write: Write, message_id: str) -> Position | None:
+    return None if write.session is None else tree.find(write.connection, write.session, message_id)
+
+
+def _merged(write: Write, position: Position, given: MessageLike) -> Draft:
+    """A client's message with the reserved keys as they are stored."""
+    stored = messages.read_one(write.connection, position)
+    return write.store.draft(write.store.with_reserved(given, stored))
+
+
+def _replace(write: Write, position: Position, draft: Draft) -> int | None:
+    """Logs the new version and returns its seq, `None` when it is equal to the one that is there."""
+    version, size, digest = fetch_one(
+        write.connection,
+        "SELECT v.seq, v.bytes, v.digest FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
+        "WHERE m.chain = ? AND m.seq = ?",
+        position,
+    )
+    text = draft.encoded.text
+    if size == draft.encoded.size and digest == codec.digest(text):
+        stored = bodies.read(write.connection, version)
+        if stored is not None and stored.text == text:
+            return None
+    envelope = write.next(
+        log.UPDATE, message=position.seq, role=draft.role, bytes=draft.encoded.size, tokens=draft.tokens
+    )
+    growing = _growing(write, position.seq, version, size, draft)
+    inserted = None if growing is None else bodies.grows(growing, text)
+    if growing is not None and inserted is not None:
+        if write.keeps_current_only():
+            bodies.forget_digest(write.connection, version)
+        envelope.base = growing.owner
+        envelope.digest = codec.digest(text)
+        envelope.flags = draft.encoded.flags
+        log.append(write.connection, envelope, None)
+        pieces = bodies.add_insertion(write.connection, growing, envelope.seq, *inserted)
+        write.apply(envelope)
+        grown = Growing(growing.owner, growing.base_size, growing.pieces + pieces, text)
+    else:
+        if write.keeps_current_only():
+            bodies.drop(write.connection, version)
+        grown = Growing(envelope.seq, len(text), write.log(envelope, draft.encoded), text)
+    write.store.growing.put(position.seq, envelope.seq, grown)
+    if write.is_heard():
+        message = codec.decode_message(text, draft.encoded.flags)
+        write.emit(Updated, envelope.seq, message=message)
+    return envelope.seq
+
+
+def _growing(write: Write, message: int, version: int, size: int, draft: Draft) -> Growing | None:
+    """The stored version, where the new one may have grown from it."""
+    if len(draft.encoded.text) < deltas.LEAST_BASE or draft.encoded.size <= size:
+        return None
+    return write.store.growing.get(message, version) or bodies.read_growing(write.connection, version)

@@ -1,0 +1,102 @@
+"""The store as it was after an event: its log up to there, folded into temporary tables of a connection of its own.
+
+A session is replayed when it is first asked for. Bodies come from the file: a version that wasn't retained reads as
+`{"type": "erased"}`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from eventstore import driver, log, reads, schema
+from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.errors import StoreClosed
+from eventstore.fold import Fold
+from eventstore.names import check_session_id
+from eventstore.reading import ReadableSession
+from eventstore.store import Store
+from eventstore.totals import PathTotals
+from eventstore.types import SessionInfo
+
+LIST_WINDOW = 500
+
+
+class StoreView:
+    """A read-only store as of one event. Close it when done, or use `with`; closing the store doesn't."""
+
+    def __init__(self, store: Store, seq: int) -> None:
+        self.seq = seq
+        self.totals = PathTotals()
+        self._store = store
+        self._lock = threading.Lock()
+        self._replayed: set[int] = set()
+        self._connection: Connection | None = store.database.open_private()
+        schema.create_read_tables(self._connection, "temp")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the view's connection. Doing it twice is no error."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def session(self, session_id: str = "") -> ReadableSession:
+        """One conversation as it was: every read, no write."""
+        check_session_id(session_id)
+        return ReadableSession(self, session_id)
+
+    def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
+        """The sessions that were listed then, newest activity first."""
+        reads.check_limit("limit", limit, 0)
+        with self._state() as connection:
+            for (key,) in fetch(connection, "SELECT session FROM main.head WHERE session <= ?", (self.seq,)):
+                self._replay(connection, key)
+            found = reads.list_sessions(connection, prefix, self.seq + 1, -1 if limit is None else limit)
+        return iter(found)
+
+    # ---- what its sessions read from
+
+    @contextmanager
+    def read_session(self, name: str) -> Iterator[Connection]:
+        """The view's connection, with the session replayed."""
+        with self._state() as connection:
+            key = log.session_key(connection, name)
+            if key is not None:
+                self._replay(connection, key)
+            yield connection
+
+    def position(self, connection: Connection) -> int:
+        """The seq that the view is of."""
+        return self.seq
+
+    @contextmanager
+    def _state(self) -> Iterator[Connection]:
+        self._store.database.check_open()
+        with self._lock:
+            if self._connection is None:
+                raise StoreClosed("the view was closed: ask the store for another with at()")
+            try:
+                self._connection.execute("BEGIN")  # one state; what is replayed stays, whatever a read raises
+                try:
+                    yield self._connection
+                finally:
+                    self._connection.execute("COMMIT")
+            except driver.Error as error:
+                raise driver.translate(error, self._store.database.path) from error
+
+    def _replay(self, connection: Connection, session: int) -> None:
+        if session in self._replayed or session > self.seq:
+            return
+        (last,) = fetch_one(connection, "SELECT last FROM main.head WHERE session = ?", (session,))
+        Fold(connection).apply_all(log.read_session(connection, last, upto=self.seq))
+        self._replayed.add(session)
