@@ -1,1 +1,8 @@
-"""Lists that follow a conversation store."""
+"""Lists that follow a conversation store.
+
+A projection here is fed by the change feed, after the commit, and knows the public names of `eventstore` only.
+"""
+
+from projections.mirror import mirror
+
+__all__ = ["mirror"]

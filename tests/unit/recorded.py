@@ -1,0 +1,81 @@
+"""A session that stores nothing: it gives its listeners the events that a test makes, each a copy of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, cast
+
+from eventstore import (
+    Appended,
+    Cleared,
+    Compacted,
+    Compaction,
+    Deleted,
+    Event,
+    Imported,
+    LeafSelected,
+    Message,
+    MetadataChanged,
+    Session,
+    SessionDeleted,
+    Subscription,
+    Updated,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def message(message_id: str, text: str = "") -> Message:
+    """A user's message with one text."""
+    return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}
+
+
+class Recorded:
+    """Its writes are events and nothing else. A listener that raises stops the write, so that a test sees it."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[Event], object]] = []
+        self.after: list[int | None] = []
+        self._seqs = count(1)
+
+    @property
+    def session(self) -> Session:
+        """Itself, as what `mirror` asks for."""
+        return cast(Session, self)
+
+    def subscribe(self, listener: Callable[[Event], object], *, after: int | None = None) -> Subscription:
+        self.after.append(after)
+        self.listeners.append(listener)
+        return Subscription(lambda: self.listeners.remove(listener))
+
+    def append(self, new: Message, *, inserted: bool = True, erased: bool = False) -> None:
+        self._emit(Appended, message=new, parent_id=None, created_at=NOW, inserted=inserted, erased=erased)
+
+    def update(self, new: Message, *, erased: bool = False) -> None:
+        self._emit(Updated, message=new, erased=erased)
+
+    def delete(self, message_ids: Iterable[str]) -> None:
+        self._emit(Deleted, message_ids=tuple(message_ids))
+
+    def clear(self) -> None:
+        self._emit(Cleared)
+
+    def delete_session(self) -> None:
+        self._emit(SessionDeleted)
+
+    def pass_by(self) -> None:
+        """One event of each kind that changes no mirror."""
+        self._emit(Imported, message=message("imported"), parent_id=None, created_at=NOW)
+        self._emit(LeafSelected, message_id="imported")
+        self._emit(MetadataChanged, metadata={"title": "A talk"})
+        compaction = Compaction("c", "imported", "imported", "They talked.", NOW, 1)
+        self._emit(Compacted, type="compact", compaction=compaction)
+        self._emit(Compacted, type="compaction", compaction=compaction)
+
+    def _emit(self, kind: type[Event], **fields: Any) -> None:
+        event = kind(seq=next(self._seqs), session_id="", recorded_at=NOW, **fields)
+        for listener in list(self.listeners):
+            listener(copy.deepcopy(event))
