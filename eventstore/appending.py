@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import attrs
 
 from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
@@ -21,14 +23,14 @@ from eventstore.types import (
     Sentinel,
     Source,
 )
-from eventstore.writing import Write, writing
+from eventstore.writing import Write
 
 
+@attrs.frozen
 class Overlay:
     """A summary that a client posted back: answered, never stored."""
 
-    def __init__(self, message: MessageLike) -> None:
-        self.message: Message = codec.encode_message(message).value
+    message: Message
 
 
 def drafts(store: Store, given: Iterable[MessageLike], source: Source) -> list[Draft | Overlay]:
@@ -37,11 +39,8 @@ def drafts(store: Store, given: Iterable[MessageLike], source: Source) -> list[D
     found: list[Draft | Overlay] = []
     for message in given:
         message = store.prepared(message)
-        codec.check_message(message)
-        if codec.is_overlay_id(message["id"]):
-            found.append(Overlay(message))
-        else:
-            found.append(store.draft(store.with_reserved(message, None) if reserved else message))
+        draft = store.draft(store.with_reserved(message, None) if reserved else message)
+        found.append(Overlay(draft.encoded.value) if codec.is_overlay_id(draft.id) else draft)
     return found
 
 
@@ -68,7 +67,7 @@ def append_messages(
     if all(isinstance(draft, Overlay) for draft in batch):
         store.database.check_writable()
         return [AppendResult(False, draft.message, None) for draft in batch if isinstance(draft, Overlay)]
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         return Appending(write, parent_id, expected_leaf).append_all(batch)
 
 
@@ -86,9 +85,14 @@ class Appending:
         self._parent: ParentId | Position = parent_id
         self._expected = expected_leaf
         self._fresh: dict[str, tuple[int, Draft]] = {}  # what this run has appended
+        self._last = (0, "")  # (seq, id) of the newest of it
+        self._maybe_known: set[str] | None = None  # of a batch, the ids that the index may hold; `None`: any
 
-    def append_all(self, batch: Iterable[Draft | Overlay]) -> list[AppendResult]:
+    def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
         """Appends each, and says what became of it."""
+        if len(batch) > 1 and self._write.session is not None:
+            ids = [draft.id for draft in batch if isinstance(draft, Draft)]
+            self._maybe_known = tree.maybe_known(self._write.connection, self._write.session, ids)
         return [
             AppendResult(False, draft.message, None) if isinstance(draft, Overlay) else self.append(draft)
             for draft in batch
@@ -106,7 +110,10 @@ class Appending:
             write.finish()
             position = tree.find_seq(write.connection, write.session or 0, seq, draft.id)
         else:
-            position = None if write.session is None else tree.find(write.connection, write.session, draft.id)
+            unheard = self._maybe_known is not None and draft.id not in self._maybe_known
+            if unheard or write.session is None:
+                return None
+            position = tree.find(write.connection, write.session, draft.id)
             if position is None:
                 return None
             message = messages.read_one(write.connection, position)
@@ -147,6 +154,7 @@ class Appending:
                 created_at=to_datetime(write.now),
             )
         self._fresh[draft.id] = (envelope.seq, draft)
+        self._last = (envelope.seq, draft.id)
         self._parent = LATEST
         return AppendResult(True, draft.encoded.value, envelope.seq)
 
@@ -169,7 +177,10 @@ class Appending:
             return None, None
         if isinstance(parent, Sentinel):
             leaf = write.head.leaf
-            return leaf, None if leaf is None or not write.is_heard() else log.message_id(write.connection, leaf)
+            if leaf is None or not write.is_heard():
+                return leaf, None
+            appended, message_id = self._last
+            return leaf, message_id if leaf == appended else log.message_id(write.connection, leaf)
         position = None if write.session is None else tree.find(write.connection, write.session, parent)
         if position is None:
             raise UnknownMessage([parent], write.name, "parent_id")

@@ -23,7 +23,7 @@ OVERLAY_PREFIX = "compaction_"
 """A message whose id starts so is an overlay that a client posted back."""
 
 
-@attrs.frozen
+@attrs.define
 class Encoded:
     """JSON text with what the log needs to know about it. `value` is the text's own decoding, shared with nobody."""
 
@@ -84,31 +84,26 @@ def has_surrogate(text: str) -> bool:
     return False
 
 
-def _check_word(message: Mapping[str, Any], key: str) -> None:
-    word = message.get(key)
-    if not isinstance(word, str) or not word:
-        raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {word!r}")
-    if has_surrogate(word):
-        raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
-
-
 def check_message(message: MessageLike) -> None:
     """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
     if not isinstance(message, Mapping):
         raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
-    _check_word(message, "id")
-    _check_word(message, "role")
+    for key in ("id", "role"):
+        word = message.get(key)
+        if not isinstance(word, str) or not word:
+            raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {word!r}")
+        if has_surrogate(word):
+            raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
     parts = message.get("parts")
     if not isinstance(parts, (list, tuple)):
         raise InvalidMessage(f"a message's 'parts' must be a list, not {type(parts).__name__}")
     for index, part in enumerate(parts):
-        if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+        if not isinstance(part, (dict, Mapping)) or not isinstance(part.get("type"), str):
             raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {part!r:.200}")
 
 
 def encode_message(message: MessageLike) -> Encoded:
-    """A checked message as JSON. Raises `InvalidMessage` or `NotSerializable`."""
-    check_message(message)
+    """A message that `check_message` passed, as JSON. Raises `NotSerializable`."""
     return encode(message if type(message) is dict else dict(message))
 
 

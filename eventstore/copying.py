@@ -20,7 +20,7 @@ from eventstore.events import Deleted, Imported, LeafSelected, MetadataChanged, 
 from eventstore.log import Envelope
 from eventstore.store import Store
 from eventstore.types import ImportReport, Progress
-from eventstore.writing import Write, writing
+from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress
 
@@ -178,6 +178,7 @@ class Replaying:
             log.UPDATE, message=message, role=step.role, bytes=step.bytes, tokens=step.tokens, created_at=step.at
         )
         if self._write.keeps_current_only():
+            self._write.finish()
             bodies.drop(self._write.connection, message or 0)
         self._write.log(envelope, step.body)
         if self._write.is_heard() and step.body is not None:
@@ -187,6 +188,7 @@ class Replaying:
         write = self._write
         dead = [self._seqs[seq] for seq in step.deleted]
         if write.keeps_current_only():
+            write.finish()
             for seq in dead:
                 bodies.drop(write.connection, seq)
         envelope = write.next(log.DELETE)
@@ -247,7 +249,7 @@ def copy_session(
 
 def replay_into(store: Store, name: str, given: Iterable[Step], progress: Progress | None) -> ImportReport:
     """Replays steps into an empty session. Raises `InvalidArgument` when it holds messages."""
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         if write.head.messages:
             raise InvalidArgument(
                 f"session {name!r} holds {write.head.messages} messages: copy into an empty one, or clear it first"

@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 from eventstore import driver, opening
 from eventstore.driver import Connection
@@ -184,10 +183,6 @@ class Database:
 
     # ---- writing
 
-    def write(self) -> _Write:
-        """`with database.write() as connection:` one transaction, or a savepoint in the one that is open."""
-        return _Write(self)
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         if not self._lock.acquire(timeout=self._busy_timeout):
@@ -201,7 +196,7 @@ class Database:
             self._lock.release()
 
     def begin(self) -> Connection:
-        """Opens a transaction or savepoint. `_Write` pairs it with `end`."""
+        """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow."""
         self.check_writable()
         assert self._writer is not None
         if not self._lock.acquire(timeout=self._busy_timeout):
@@ -222,12 +217,17 @@ class Database:
         self._owner = threading.get_ident()
         return self._writer
 
-    def end(self, failed: bool) -> None:
-        """Commits or rolls back what `begin` opened, and tells the hooks."""
+    def end(self, error: BaseException | None) -> None:
+        """Commits what `begin` opened, or rolls it back after an error, and tells the hooks.
+
+        Raises our own error for a driver's, whether it came from inside or from the commit.
+        """
+        self._depth -= 1
         committed = False
         try:
-            self._depth -= 1
-            committed = self._finish(failed)
+            committed = self._finish(failed=error is not None)
+        except driver.Error as failure:
+            raise driver.translate(failure, self.path) from failure
         finally:
             outermost = self._depth == 0
             if outermost:
@@ -236,8 +236,10 @@ class Database:
             self._lock.release()
         if outermost and committed:
             self.release_hook()
+        if isinstance(error, driver.Error):
+            raise driver.translate(error, self.path) from error
 
-    def _finish(self, failed: bool) -> bool:
+    def _finish(self, *, failed: bool) -> bool:
         assert self._writer is not None
         if self._lost or not self._writer.in_transaction:
             self._lost = True
@@ -273,23 +275,3 @@ class Database:
             f"{self.path}: the transaction was rolled back whole when an earlier write in it failed "
             "(the disk was full, or failed); leave the transaction() and begin again"
         )
-
-
-class _Write:
-    """The context manager of `Database.write`: a class, because it is on the way of every append."""
-
-    __slots__ = ("_database",)
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> Connection:
-        return self._database.begin()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        try:
-            self._database.end(failed=kind is not None)
-        except driver.Error as failure:
-            raise driver.translate(failure, self._database.path) from failure
-        if isinstance(error, driver.Error):
-            raise driver.translate(error, self._database.path) from error

@@ -11,7 +11,7 @@ from eventstore.events import Cleared, Deleted, SessionDeleted
 from eventstore.heads import Head
 from eventstore.store import Store
 from eventstore.tree import Position
-from eventstore.writing import Write, writing
+from eventstore.writing import Write
 
 
 def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list[str]:
@@ -22,7 +22,7 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
     for message_id in wanted:
         if not isinstance(message_id, str):
             raise InvalidArgument(f"a message's id is a string, not {message_id!r}")
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         session = write.session
         if session is None:
             return []
@@ -38,7 +38,7 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
 
 def delete_branch(store: Store, name: str, message_id: str) -> list[str]:
     """Deletes a message and everything under it. Raises `UnknownMessage`."""
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         position = paths.require(write.connection, write.session, name, message_id, "a branch to delete")
         positions = tree.subtree(write.connection, write.session or 0, position)
         ids = [str(messages.id_of(write.connection, each)) for each in positions]
@@ -68,7 +68,7 @@ def _version(write: Write, position: Position) -> int:
 
 def clear_messages(store: Store, name: str) -> None:
     """Empties a session of messages and overlays; one that has none is left as it is."""
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         if _holds_something(write):
             _drop_bodies(write, write.head)
             envelope = write.next(log.CLEAR)
@@ -79,7 +79,7 @@ def clear_messages(store: Store, name: str) -> None:
 
 def delete_session(store: Store, name: str) -> None:
     """Empties a session and takes it from the list, its metadata too; one that isn't listed is left as it is."""
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         if write.session is not None and write.head.created_at is not None:
             _drop_bodies(write, write.head)
             if write.head.metadata is not None and write.keeps_current_only():

@@ -9,12 +9,12 @@ from eventstore import bodies, codec, log, paths
 from eventstore.errors import NotSerializable
 from eventstore.events import LeafSelected, MetadataChanged
 from eventstore.store import Store
-from eventstore.writing import writing
+from eventstore.writing import Write
 
 
 def select_leaf(store: Store, name: str, message_id: str) -> None:
     """Makes the path to a message the active one. Raises `UnknownMessage`."""
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         position = paths.require(write.connection, write.session, name, message_id, "a leaf to select")
         head = write.head
         if head.leaf == position.seq:
@@ -30,7 +30,7 @@ def set_metadata(store: Store, name: str, metadata: Mapping[str, Any]) -> None:
     if not isinstance(metadata, Mapping):
         raise NotSerializable("metadata", f"it must be a mapping, not {type(metadata).__name__}")
     encoded = codec.encode(dict(metadata))
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         stored = write.head.metadata
         if stored is not None:
             body = bodies.read(write.connection, stored)

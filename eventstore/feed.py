@@ -211,7 +211,10 @@ class Feed:
             if not self.signal.receivers:
                 self.cursor = upto
                 break
-            for event in self._read_log(self.cursor, upto):
+            events = self._read_log(self.cursor, upto)
+            if not events:
+                break
+            for event in events:
                 self.cursor = event.seq
                 self._dispatch(event)
                 delivered += 1

@@ -7,7 +7,7 @@ something must read them, so that a batch costs little more than its rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from eventstore import heads, log, tree
 from eventstore.driver import Connection, fetch, fetch_one
@@ -17,10 +17,14 @@ from eventstore.tree import Position
 
 
 class Fold:
-    """Applies events to the read tables that `connection` sees. `flush()` must follow the last `apply`."""
+    """Applies events to the read tables that `connection` sees. `flush()` must follow the last `apply`.
 
-    def __init__(self, connection: Connection) -> None:
+    `flush_log` is called before the log is read, by who gathers the events themselves too.
+    """
+
+    def __init__(self, connection: Connection, flush_log: Callable[[], object] = lambda: None) -> None:
         self._connection = connection
+        self._flush_log = flush_log
         self._heads: dict[int, Head] = {}
         self._changed: set[int] = set()
         self._messages: list[tuple[int, int, None, int, int]] = []
@@ -38,9 +42,15 @@ class Fold:
             self._heads[session] = head
         return head
 
+    def start(self, head: Head, leaf_tail: int | None) -> None:
+        """Takes over what its caller has read: a session's head, and the last living message of its leaf's chain."""
+        self._heads[head.session] = head
+        if head.leaf_chain is not None and leaf_tail is not None:
+            self._tails[head.leaf_chain] = leaf_tail
+
     def flush(self) -> None:
         """Writes what was gathered."""
-        self._flush_rows()
+        self.flush_rows()
         for session in self._changed:
             heads.save(self._connection, self._heads[session])
         self._changed.clear()
@@ -85,7 +95,7 @@ class Fold:
             raise LookupError(f"event {e.seq}: its parent {e.parent} isn't there")
         if self._tail(chain) == e.parent:
             return chain
-        self._flush_rows()
+        self.flush_rows()
         return self._fork(e, chain, tree.next_in_chain(self._connection, Position(chain, e.parent)))
 
     def _fork(self, e: Envelope, chain: int, fork: int) -> int:
@@ -108,7 +118,7 @@ class Fold:
         return None if position is None else position.chain
 
     def _update(self, e: Envelope, head: Head) -> None:
-        self._flush_rows()
+        self.flush_rows()
         message = e.message or 0
         chain = head.leaf_chain if message == head.leaf else self._chain_of(e.session, message)
         (size, tokens) = fetch_one(
@@ -122,7 +132,7 @@ class Fold:
         head.tokens += (e.tokens or 0) - tokens
 
     def _delete(self, e: Envelope, head: Head) -> None:
-        self._flush_rows()
+        self.flush_rows()
         dead = log.deleted(self._connection, e.seq)
         chains = {self._remove(head, message, message_id) for message, message_id in dead}
         for chain in sorted(chains, reverse=True):
@@ -173,7 +183,7 @@ class Fold:
         head.touch = head.leaf = head.leaf_chain = None
 
     def _clear(self, e: Envelope, head: Head) -> None:
-        self._flush_rows()
+        self.flush_rows()
         connection = self._connection
         ids = fetch(
             connection,
@@ -196,7 +206,7 @@ class Fold:
         head.metadata = head.created_at = None
 
     def _select(self, e: Envelope, head: Head) -> None:
-        self._flush_rows()
+        self.flush_rows()
         message = e.message or 0
         chain = self._chain_of(e.session, message)
         self._connection.execute("REPLACE INTO selection VALUES (?, ?, ?, ?)", (e.session, message, chain, e.seq))
@@ -206,7 +216,7 @@ class Fold:
         head.metadata = e.seq
 
     def _compact(self, e: Envelope, head: Head) -> None:
-        self._flush_rows()
+        self.flush_rows()
         first, last = e.message or 0, e.parent or 0
         row = (e.session, e.seq, first, self._anchor(head, first), last, self._anchor(head, last))
         self._connection.execute("INSERT INTO overlay VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -224,13 +234,22 @@ class Fold:
         )
         return None if row is None else int(row[0])
 
-    def _flush_rows(self) -> None:
+    def flush_rows(self) -> None:
+        """Writes the gathered rows, so that they can be read."""
+        self._flush_log()
         if self._messages:
-            self._connection.executemany("INSERT INTO message VALUES (?, ?, ?, ?, ?)", self._messages)
-            self._connection.executemany("INSERT INTO identity VALUES (?, ?, ?)", self._identities)
+            _insert(self._connection, "INSERT INTO message VALUES (?, ?, ?, ?, ?)", self._messages)
+            _insert(self._connection, "INSERT INTO identity VALUES (?, ?, ?)", self._identities)
             self._messages.clear()
             self._identities.clear()
             self._chains.clear()
+
+
+def _insert(connection: Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+    if len(rows) == 1:
+        connection.execute(sql, rows[0])
+    else:
+        connection.executemany(sql, rows)
 
 
 _APPLY = {

@@ -26,11 +26,25 @@ class Head:
 
 _COLUMNS = "session, last, touch, leaf, leaf_chain, messages, bytes, tokens, metadata, created_at, updated_at"
 
+_QUALIFIED = [f"h.{column}" for column in _COLUMNS.split(", ")]
+
 
 def load(connection: Connection, session: int) -> Head | None:
     """The head of a session, `None` when it has no event."""
     row = fetch_one(connection, f"SELECT {_COLUMNS} FROM head WHERE session = ?", (session,))
     return None if row is None else Head(*row)
+
+
+def load_for_write(connection: Connection, name: str) -> tuple[int, Head | None, int | None]:
+    """(the log's newest seq, the head of a session, the last living message of its leaf's chain) in one statement."""
+    last, leaf_tail, session, *head = fetch_one(
+        connection,
+        f"SELECT coalesce((SELECT max(seq) FROM event), 0), "
+        f"(SELECT max(seq) FROM message WHERE chain = h.leaf_chain), n.session, {', '.join(_QUALIFIED[1:])} "
+        "FROM (SELECT 1) LEFT JOIN name n ON n.name = ? LEFT JOIN head h ON h.session = n.session",
+        (name,),
+    )
+    return last, None if session is None else Head(session, *head), leaf_tail
 
 
 def save(connection: Connection, head: Head) -> None:
@@ -49,7 +63,7 @@ def listed(connection: Connection, prefix: str, before: int, limit: int) -> list
     """(name, head) of the listed sessions whose last event is below `before`, newest activity first."""
     rows = fetch(
         connection,
-        f"SELECT n.name, {', '.join('h.' + column for column in _COLUMNS.split(', '))} "
+        f"SELECT n.name, {', '.join(_QUALIFIED)} "
         "FROM head h JOIN name n ON n.session = h.session "
         "WHERE h.created_at IS NOT NULL AND h.last < ? AND substr(n.name, 1, ?) = ? ORDER BY h.last DESC LIMIT ?",
         (before, len(prefix), prefix, limit),

@@ -21,7 +21,7 @@ from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
 from eventstore.events import Imported
 from eventstore.store import Draft, Store
 from eventstore.types import AppendResult, ImportReport, ImportRow, MessageLike, Progress, check_aware
-from eventstore.writing import Write, writing
+from eventstore.writing import Write
 
 BATCH_ROWS = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -50,7 +50,7 @@ def import_message(
 ) -> AppendResult:
     """Stores one message as given. Raises `UnknownMessage` when its parent isn't there."""
     row = _checked(store, ImportRow(message, parent_id=parent_id, created_at=created_at))
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         position = None if write.session is None else tree.find(write.connection, write.session, row.draft.id)
         if position is not None:
             return AppendResult(False, messages.read_one(write.connection, position), None)
@@ -135,7 +135,7 @@ class _Importing:
         """Imports a batch in one transaction, and what waited for it."""
         imported, known, waiting = self.imported, self.known, self._waiting
         try:
-            with writing(self._store, self._name) as write:
+            with Write(self._store, self._name) as write:
                 places: dict[str, int] = {}  # what this batch imported, before the fold has written it
                 for row in batch:
                     self._take(write, places, row)
@@ -209,13 +209,9 @@ class _Importing:
         """Raises `UnknownMessage` when rows still wait."""
         if not self._waiting:
             return
-        with self._store.transaction() as connection:
-            parents = fetch(connection, f"SELECT DISTINCT parent FROM temp.{self._table} ORDER BY n")
-            waiting: list[str] = []
-            for (parent_id,) in parents:
-                waiting += [
-                    row.draft.id for row in self._released(Write(self._store, connection, self._name), parent_id)
-                ]
+        with Write(self._store, self._name) as write:
+            parents = fetch(write.connection, f"SELECT DISTINCT parent FROM temp.{self._table} ORDER BY n")
+            waiting = [row.draft.id for (parent_id,) in parents for row in self._released(write, parent_id)]
         missing = [parent_id for (parent_id,) in parents if parent_id not in set(waiting)]
         wanted = ", ".join(map(repr, missing[:5])) if missing else "each other: they form a circle"
         raise UnknownMessage(waiting, self._name, f"parents for imported rows, which wait for {wanted}")

@@ -8,6 +8,7 @@ they are found without an index and without reading those of others. What made a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -60,16 +61,24 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO event ({_COLUMNS}, body) VALUES (?{', ?' * 16})"
 
 
-def append(connection: Connection, envelope: Envelope, body: str | None) -> None:
-    """Writes an event: its envelope, and the part of its body that fits one row."""
+Row = tuple[object, ...]
+
+
+def row_of(envelope: Envelope, body: str | None) -> Row:
+    """An event as `append` takes it: its envelope, and the part of its body that fits one row."""
     e = envelope
-    connection.execute(
-        _INSERT,
-        (
-            e.seq, e.session, e.back, e.type, e.recorded_at, e.id, e.message, e.parent, e.touch, e.role, e.bytes,
-            e.tokens, e.created_at, e.base, e.digest, e.flags, body,
-        ),
+    return (
+        e.seq, e.session, e.back, e.type, e.recorded_at, e.id, e.message, e.parent, e.touch, e.role, e.bytes,
+        e.tokens, e.created_at, e.base, e.digest, e.flags, body,
     )  # fmt: skip
+
+
+def append(connection: Connection, rows: list[Row]) -> None:
+    """Writes events."""
+    if len(rows) == 1:
+        connection.execute(_INSERT, rows[0])
+    else:
+        connection.executemany(_INSERT, rows)
 
 
 def append_deletion(connection: Connection, seq: int, messages: list[int]) -> None:
@@ -173,6 +182,7 @@ def add_session(connection: Connection, key: int, name: str) -> None:
     connection.execute("INSERT INTO name VALUES (?, ?)", (key, name))
 
 
+@lru_cache(maxsize=4096)
 def hash_id(session: int, message_id: str) -> int:
     """Where the index finds a message id: 64 bits of BLAKE2b. Ids that meet are told apart by the event's own id."""
     data = f"{session} {message_id}".encode()

@@ -1,4 +1,4 @@
-"""One conversation of a store: the reads of `ReadableSession`, and the writes. Thin: verbs have modules of their own."""
+"""One conversation of a store: the reads of `ReadableSession`, and the writes. Thin: each verb has a module."""
 
 from __future__ import annotations
 

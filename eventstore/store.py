@@ -27,7 +27,7 @@ GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next updat
 GROWING_CHARACTERS = 16 * 1024 * 1024
 
 
-@attrs.frozen
+@attrs.define
 class Draft:
     """A message as it will be stored: checked, encoded and stamped."""
 
@@ -80,7 +80,7 @@ class Store:
         self._count_tokens = count_tokens
         self._prepare = prepare
         self._pending: list[Event | int] = []  # what the open transaction will emit
-        self._marks: list[int] = []  # how much of it each open savepoint found
+        self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
         self.feed = Feed(self._read_log, self.committed_seq, sender)
         database.commit_hook = self._committed
@@ -99,13 +99,27 @@ class Store:
         """The seq that a connection's state is of."""
         return log.latest_seq(connection)
 
+    def begin(self) -> Connection:
+        """Opens one transaction, or a savepoint in the one that is open. `end` must follow."""
+        connection = self.database.begin()
+        del self._marks[self.database.depth - 1 :]  # of savepoints that are over
+        self._marks.append((len(self._pending), self._logged))
+        return connection
+
+    def end(self, error: BaseException | None) -> None:
+        """Ends what `begin` opened; events go out when the outermost is over."""
+        self.database.end(error)
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """One transaction, or a savepoint in the one that is open; its events go out when the outermost ends."""
-        with self.database.write() as connection:
-            del self._marks[self.database.depth - 1 :]  # of savepoints that are over
-            self._marks.append(len(self._pending))
+        """`begin` and `end` around a block."""
+        connection = self.begin()
+        try:
             yield connection
+        except BaseException as error:
+            self.end(error)
+            raise
+        self.end(None)
 
     # ---- the feed's view
 
@@ -140,10 +154,9 @@ class Store:
             self._logged = 0
 
     def _rolled_back(self, depth: int) -> None:
-        del self._pending[self._marks[depth] if depth < len(self._marks) else 0 :]
+        pending, self._logged = self._marks[depth] if depth < len(self._marks) else (0, 0)
+        del self._pending[pending:]
         del self._marks[depth:]
-        if depth == 0:
-            self._logged = 0
         self.totals.forget()
         self.growing.forget()
 
@@ -160,6 +173,7 @@ class Store:
 
     def draft(self, message: MessageLike) -> Draft:
         """A message checked, encoded and stamped. Raises `InvalidMessage` and `NotSerializable`."""
+        codec.check_message(message)
         encoded = codec.encode_message(message)
         value = encoded.value
         return Draft(value["id"], value["role"], encoded, self._stamp(value))

@@ -13,7 +13,7 @@ and a path is a few ranges, each one range scan of an index, whatever its length
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from eventstore.driver import Connection, fetch, fetch_one
@@ -47,6 +47,19 @@ def find(connection: Connection, session: int, message_id: str) -> Position | No
         (hash_id(session, message_id), session, message_id),
     )
     return None if row is None else Position(*row)
+
+
+def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]) -> set[str]:
+    """Those of many ids that the index may hold: the others it doesn't."""
+    by_hash = {hash_id(session, message_id): message_id for message_id in message_ids}
+    found: set[str] = set()
+    hashes = list(by_hash)
+    for start in range(0, len(hashes), _WINDOW):
+        some = hashes[start : start + _WINDOW]
+        marks = ", ".join("?" * len(some))
+        rows = fetch(connection, f"SELECT hash FROM identity WHERE hash IN ({marks})", some)
+        found.update(by_hash[row[0]] for row in rows)
+    return found
 
 
 def find_seq(connection: Connection, session: int, seq: int, message_id: str) -> Position | None:

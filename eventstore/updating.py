@@ -14,7 +14,7 @@ from eventstore.events import Updated
 from eventstore.store import Draft, Store
 from eventstore.tree import Position
 from eventstore.types import UNCHECKED, AppendResult, Message, MessageLike, ParentId, Source
-from eventstore.writing import Write, writing
+from eventstore.writing import Write
 
 
 def update_message(store: Store, name: str, message: MessageLike, source: Source) -> Message | None:
@@ -25,7 +25,7 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
     if isinstance(draft, Overlay):
         store.database.check_writable()
         return None
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         position = _find(write, draft.id)
         if position is None:
             return None
@@ -45,7 +45,7 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
     if isinstance(draft, Overlay):
         store.database.check_writable()
         return AppendResult(False, draft.message, None)
-    with writing(store, name) as write:
+    with Write(store, name) as write:
         position = _find(write, draft.id)
         if position is None:
             new = store.draft(store.with_reserved(given, None)) if reserved else draft
@@ -56,8 +56,8 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
 
 
 def _draft(store: Store, given: MessageLike) -> Draft | Overlay:
-    codec.check_message(given)
-    return Overlay(given) if codec.is_overlay_id(given["id"]) else store.draft(given)
+    draft = store.draft(given)
+    return Overlay(draft.encoded.value) if codec.is_overlay_id(draft.id) else draft
 
 
 def _find(write: Write, message_id: str) -> Position | None:
@@ -94,9 +94,8 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
         envelope.base = growing.owner
         envelope.digest = codec.digest(text)
         envelope.flags = draft.encoded.flags
-        log.append(write.connection, envelope, None)
         pieces = bodies.add_insertion(write.connection, growing, envelope.seq, *inserted)
-        write.apply(envelope)
+        write.append(envelope, None)
         grown = Growing(growing.owner, growing.base_size, growing.pieces + pieces, text)
     else:
         if write.keeps_current_only():

@@ -6,13 +6,11 @@ the verb's own transaction. Nothing here knows the verbs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from eventstore import bodies, clock, codec, deltas, log
+from eventstore import bodies, clock, codec, deltas, heads, log
 from eventstore.codec import Encoded
-from eventstore.driver import Connection
 from eventstore.events import Event
 from eventstore.fold import Fold
 from eventstore.heads import Head
@@ -22,30 +20,52 @@ from eventstore.store import Store
 
 
 class Write:
-    """A verb at work on one session of an open transaction."""
+    """A verb at work on the session `name`: `with Write(store, name) as write:` is one transaction."""
 
-    def __init__(self, store: Store, connection: Connection, name: str) -> None:
+    def __init__(self, store: Store, name: str) -> None:
         self.store = store
-        self.connection = connection
         self.name = name
         self.now = clock.now()
-        self._last = log.latest_seq(connection)
-        self._known = log.session_key(connection, name)
-        self._fold = Fold(connection)
+        self._rows: list[log.Row] = []  # events gathered, to go into the log together
 
-    @property
-    def session(self) -> int | None:
-        """The session's number, `None` before its first event."""
-        return self._known
+    def __enter__(self) -> Self:
+        self.connection = self.store.begin()
+        try:
+            reach("begun")
+            self._fold = Fold(self.connection, self._flush_log)
+            self._last, head, leaf_tail = heads.load_for_write(self.connection, self.name)
+            self.session = None if head is None else head.session  # `None` before its first event
+            if head is not None:
+                self._fold.start(head, leaf_tail)
+        except BaseException as error:
+            self.store.end(error)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if error is None:
+            try:
+                self.finish()
+            except BaseException as failure:
+                self.store.end(failure)
+                raise
+        self.store.end(error)
+        if error is None:
+            reach("emitted")
 
     @property
     def head(self) -> Head:
         """The session's state as the events logged so far have left it."""
-        return Head(0) if self._known is None else self._fold.head(self._known)
+        return Head(0) if self.session is None else self._fold.head(self.session)
 
     def finish(self) -> None:
-        """Writes what the fold gathered. After the last event, and before anything is read back."""
+        """Writes what was gathered. After the last event, and before anything of this write is read back."""
         self._fold.flush()
+
+    def _flush_log(self) -> None:
+        if self._rows:
+            log.append(self.connection, self._rows)
+            self._rows.clear()
 
     def keeps_current_only(self) -> bool:
         """Whether what is superseded loses its body."""
@@ -54,11 +74,11 @@ class Write:
     def next(self, type: int, **fields: Any) -> Envelope:
         """The envelope of the session's next event."""
         seq = self._last + 1
-        if self._known is None:
-            self._known = seq
+        if self.session is None:
+            self.session = seq
             log.add_session(self.connection, seq, self.name)
-        head = self._fold.head(self._known)
-        return Envelope(seq, self._known, seq - head.last if head.last else 0, type, self.now, **fields)
+        head = self._fold.head(self.session)
+        return Envelope(seq, self.session, seq - head.last if head.last else 0, type, self.now, **fields)
 
     def log(self, envelope: Envelope, body: Encoded | None = None) -> int:
         """Appends an event with its body, applies it, and returns how many pieces the body took beside its row."""
@@ -66,17 +86,18 @@ class Write:
         text: str | None = None
         rest: list[str] = []
         if body is not None:
-            text, *rest = deltas.slices(body.text)
+            text = body.text
+            if body.size > deltas.SLICE_BYTES:
+                text, *rest = deltas.slices(text)
+                bodies.add_pieces(self.connection, envelope.seq, envelope.seq, len(text), rest)
             envelope.digest = codec.digest(body.text)
             envelope.flags = body.flags | (bodies.PIECES if rest else 0)
-        log.append(self.connection, envelope, text)
-        if text is not None and rest:
-            bodies.add_pieces(self.connection, envelope.seq, envelope.seq, len(text), rest)
-        self.apply(envelope)
+        self.append(envelope, text)
         return len(rest)
 
-    def apply(self, envelope: Envelope) -> None:
-        """Applies an event that was appended."""
+    def append(self, envelope: Envelope, text: str | None) -> None:
+        """Appends an event whose body is stored already, or is `text`, and applies it."""
+        self._rows.append(log.row_of(envelope, text))
         reach("logged")
         self._fold.apply(envelope)
         self._last = envelope.seq
@@ -99,13 +120,3 @@ class Write:
         if self.store.feed.is_listening():
             self.store.emit(self._last)
             self.emit(kind, 0, **fields)
-
-
-@contextmanager
-def writing(store: Store, name: str) -> Iterator[Write]:
-    """A transaction of one verb on the session `name`; what it gathered is written at the end."""
-    with store.transaction() as connection:
-        reach("begun")
-        write = Write(store, connection, name)
-        yield write
-        write.finish()

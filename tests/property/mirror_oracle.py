@@ -32,7 +32,6 @@ class Owner:
         rows: list[Any] | None = None,
         own: bool = False,
         reassigns: bool = False,
-        after: int | None = None,
     ) -> None:
         self.rows: list[Any] = [] if rows is None else rows
         self.reassigns = reassigns
@@ -44,9 +43,9 @@ class Owner:
         self._calls: list[tuple[int, Any, Any]] = []
         self._sets: list[list[Any]] = []
         self.subscriptions = [
-            session.subscribe(self._before, after=after),
-            self._mirror(session, after),
-            session.subscribe(self._compare, after=after),
+            session.subscribe(self._before),
+            self._mirror(session),
+            session.subscribe(self._compare),
         ]
 
     def edit(self, change: Callable[[list[Any]], object], *, in_place: bool = True) -> None:
@@ -55,15 +54,15 @@ class Owner:
             self.rows = list(self.rows)
         change(self.rows)
 
-    def _mirror(self, session: Session, after: int | None) -> Subscription:
+    def _mirror(self, session: Session) -> Subscription:
         options: dict[str, Any] = {"on_applied": self._on_applied}
         if self._own is not None:
             options["transform"] = self._make
         if self.reassigns:
             options |= {"get": lambda: self.rows, "set": self._set}
-            subscription: Subscription = mirror(session, after=after, **options)
+            subscription: Subscription = mirror(session, **options)
         else:
-            subscription = mirror(session, self.rows, after=after, **options)
+            subscription = mirror(session, self.rows, **options)
         return subscription
 
     def _make(self, source: Message) -> Row:

@@ -1,12 +1,15 @@
-"""A session that stores nothing: it gives its listeners the events that a test makes, each a copy of its own."""
+"""A session that stores nothing: it gives its listeners the events that a test makes, each a copy of its own.
+
+And a list that counts what is read of it.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from eventstore import (
     Appended,
@@ -31,6 +34,11 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 def message(message_id: str, text: str = "") -> Message:
     """A user's message with one text."""
     return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}
+
+
+def pending(message_id: str) -> Message:
+    """A row of the owner's that waits for its message."""
+    return {"id": message_id, "role": "user", "parts": [], "metadata": {"pending": True}}
 
 
 class Recorded:
@@ -79,3 +87,39 @@ class Recorded:
         event = kind(seq=next(self._seqs), session_id="", recorded_at=NOW, **fields)
         for listener in list(self.listeners):
             listener(copy.deepcopy(event))
+
+
+class Plain(MutableSequence[Any]):
+    """Only what a mutable sequence must have, no slices, with a count of the entries that were read."""
+
+    def __init__(self, rows: Iterable[Any] = ()) -> None:
+        self.rows = list(rows)
+        self.reads = 0
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> MutableSequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        assert isinstance(index, int)
+        self.reads += 1
+        return self.rows[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        assert isinstance(index, int)
+        self.rows[index] = value
+
+    def __delitem__(self, index: int | slice) -> None:
+        assert isinstance(index, int)
+        del self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        for row in self.rows:
+            self.reads += 1
+            yield row
+
+    def insert(self, index: int, value: Any) -> None:
+        self.rows.insert(index, value)

@@ -1,23 +1,18 @@
-"""`mirror`, rule by rule, over events as they come from the feed; then over a store."""
+"""`mirror`, rule by rule, over events as they come from the feed."""
 
 from __future__ import annotations
 
 from collections import UserList, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Mapping, MutableSequence
 from types import MappingProxyType
-from typing import Any, TypeAlias, overload
+from typing import Any
 
 import pytest
 
 from eventstore import Appended, Event, InvalidArgument, Message, Updated
 from projections import mirror
 from projections.positions import MANY, WATCHED
-from tests.unit.recorded import Recorded, message
-
-
-def pending(message_id: str) -> Message:
-    """A row of the owner's that waits for its message."""
-    return {"id": message_id, "role": "user", "parts": [], "metadata": {"pending": True}}
+from tests.unit.recorded import Plain, Recorded, message, pending
 
 
 class Box:
@@ -493,42 +488,6 @@ def test_an_owner_may_reassign_another_list_each_time() -> None:
     assert kept == (message("b"), message("x"))
 
 
-class Plain(MutableSequence[Any]):
-    """Only what a mutable sequence must have, no slices, with a count of the entries that were read."""
-
-    def __init__(self, rows: Iterable[Any] = ()) -> None:
-        self.rows = list(rows)
-        self.reads = 0
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> MutableSequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        assert isinstance(index, int)
-        self.reads += 1
-        return self.rows[index]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        assert isinstance(index, int)
-        self.rows[index] = value
-
-    def __delitem__(self, index: int | slice) -> None:
-        assert isinstance(index, int)
-        del self.rows[index]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Any]:
-        for row in self.rows:
-            self.reads += 1
-            yield row
-
-    def insert(self, index: int, value: Any) -> None:
-        self.rows.insert(index, value)
-
-
 @pytest.mark.parametrize("kind", [list, UserList, deque, Plain])
 def test_every_mutable_sequence_is_changed_in_place(kind: Callable[[], MutableSequence[Any]]) -> None:
     rows, source = kind(), Recorded()
@@ -601,106 +560,3 @@ def test_it_is_a_subscription() -> None:
     source.append(message("d"))
     assert [row["id"] for row in rows] == ["a", "c"]
     assert source.after == [7, None]
-
-
-# ---- what an event costs, in entries read
-
-Transform: TypeAlias = Callable[[Message], Any] | None
-Act: TypeAlias = Callable[[Recorded, Plain, int], None]
-
-
-def reads_per_event(
-    size: int, transform: Callable[[Message], Any] | None, act: Callable[[Recorded, Plain, int], None]
-) -> int:
-    """The most that one of many events read, of a list of this size."""
-    untyped: Any = mirror
-    rows, source = Plain(), Recorded()
-    untyped(source.session, rows, transform=transform)
-    for number in range(size):
-        source.append(message(f"m{number}"))
-    most = 0
-    for turn in range(40):
-        rows.reads = 0
-        act(source, rows, turn)
-        most = max(most, rows.reads)
-    return most
-
-
-def append(source: Recorded, rows: Plain, turn: int) -> None:
-    source.append(message(f"new {turn}"))
-
-
-def update(source: Recorded, rows: Plain, turn: int) -> None:
-    source.update(message(f"m{turn}", "new"))
-
-
-def update_what_is_not_there(source: Recorded, rows: Plain, turn: int) -> None:
-    source.update(message(f"absent {turn}"))
-
-
-def delete(source: Recorded, rows: Plain, turn: int) -> None:
-    source.delete([f"m{2 * turn}"])
-
-
-def confirm(source: Recorded, rows: Plain, turn: int) -> None:
-    rows.append(pending(f"new {turn}"))
-    rows.append(pending(f"never {turn}"))
-    source.append(message(f"new {turn}"))
-    del rows[len(rows) - 1]
-
-
-def give_up(source: Recorded, rows: Plain, turn: int) -> None:
-    rows.append(pending(f"new {turn}"))
-    source.update(message("m5", f"{turn}"))
-    del rows[len(rows) - 1]
-    source.append(message(f"new {turn}"))
-
-
-def remove_the_last_and_append_it_again(source: Recorded, rows: Plain, turn: int) -> None:
-    del rows[len(rows) - 1]
-    source.append(message("last"))
-
-
-@pytest.mark.parametrize("transform", [None, lambda m: [m["id"]]], ids=["messages", "transformed"])
-@pytest.mark.parametrize(
-    "act",
-    [append, update, update_what_is_not_there, delete, confirm, give_up, remove_the_last_and_append_it_again],
-)
-def test_the_cost_of_an_event_does_not_grow_with_the_list(transform: Transform, act: Act) -> None:
-    few, many = reads_per_event(100, transform, act), reads_per_event(5_000, transform, act)
-    assert many <= few + 4
-    assert many <= 5 * WATCHED
-
-
-def test_an_edit_elsewhere_costs_one_pass() -> None:
-    rows, source = Plain(), Recorded()
-    mirror(source.session, rows)
-    for number in range(2_000):
-        source.append(message(f"m{number}"))
-    edits: list[Callable[[], object]] = [
-        lambda: rows.insert(0, pending("p")),
-        lambda: rows.rows.reverse(),
-        lambda: rows.__delitem__(1_000),
-    ]
-    for edit in edits:
-        edit()
-        rows.reads = 0
-        source.update(message("m3", "new"))
-        assert 1_000 < rows.reads < 3 * 2_000
-        rows.reads = 0
-        source.update(message("m3", "newer"))
-        assert rows.reads <= 2 * WATCHED
-
-
-def test_deleting_one_by_one_costs_far_less_than_a_pass_each() -> None:
-    rows, source = Plain(), Recorded()
-    mirror(source.session, rows)
-    for number in range(2_000):
-        source.append(message(f"m{number}"))
-    rows.reads = 0
-    for number in range(0, 2_000, 2):
-        source.delete([f"m{number}"])
-    assert rows.reads <= 1_000 * 2 * WATCHED
-    source.update(message("m1999", "new"))
-    assert [row["id"] for row in rows.rows] == [f"m{number}" for number in range(1, 2_000, 2)]
-    assert rows.rows[-1] == message("m1999", "new")
