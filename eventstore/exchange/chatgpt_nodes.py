@@ -88,7 +88,7 @@ class Node:
 
     def answer(self, call: Node) -> None:
         """Makes this message the result of `call`, unless it is empty: its text, or else its content, is the output."""
-        if call.tool_part is None:
+        if call.tool_part is None or not self.said.parts:
             return
         text = self.said.text()
         self.tool_part = result_part(call.tool_part, self.message.get("content") if text is None else text)

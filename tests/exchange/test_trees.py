@@ -84,6 +84,10 @@ def test_the_first_of_a_cycle_becomes_a_root_unless_another_was_hung_there_by_ru
     assert mend_parents({"low": "top", "top": None}, {"low": ["top"]})[0] == {"low": "top", "top": None}
 
 
+def test_a_root_that_lists_itself_is_simply_a_root() -> None:
+    assert mend_parents({"a": None}, {"a": ["a"]}) == ({"a": None}, [])
+
+
 def test_an_unknown_parent_is_replaced_by_who_lists_the_node_or_by_none() -> None:
     mended, notes = mend_parents({"a": None, "b": "gone", "c": "gone"}, {"a": ["b"]})
     assert mended == {"a": None, "b": "a", "c": None}
