@@ -1,0 +1,54 @@
+"""Mirrors of a real store: every write verb, the owner's edits between them, and mirrors that come late."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eventstore import Message, Sessions
+from eventstore.testing import Write, same_json, writes
+from projections import mirror
+from projections.positions import WATCHED
+from tests.property.mirror_edits import ANYWHERE, AT_THE_END, HIDDEN, IDS, Rows, edits
+from tests.property.mirror_oracle import Owner
+
+Change = Callable[[Rows], None]
+Step = tuple[list[tuple[Change, bool]], list[Write], bool]
+
+STEPS = st.lists(
+    st.tuples(
+        st.lists(st.tuples(edits(AT_THE_END + ANYWHERE + HIDDEN), st.booleans()), max_size=2),
+        writes(ids=IDS, min_size=1, max_size=4),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@given(own=st.booleans(), reassigns=st.booleans(), retains_all=st.booleans(), steps=STEPS)
+def test_a_mirror_is_its_reduction(own: bool, reassigns: bool, retains_all: bool, steps: list[Step]) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Sessions(Path(folder, "a.db"), durability="normal", retain="all" if retains_all else "current") as sessions,
+    ):
+        session = sessions.session()
+        owner = Owner(session, own=own, reassigns=reassigns)
+        untouched: list[Message] = []
+        mirror(session, untouched)
+        for changes, batch, in_transaction in steps:
+            for change, in_place in changes:
+                owner.edit(change, in_place=in_place)
+            if len(owner.rows) > WATCHED // 2:
+                owner.edit(lambda rows: rows.clear())
+            with sessions.transaction() if in_transaction else nullcontext():
+                for write in batch:
+                    write.apply(session)
+            assert owner.problems == []
+            late: list[Message] = []
+            with mirror(session, late, after=0):
+                assert same_json(late, untouched)
