@@ -24,6 +24,7 @@ from eventstore.errors import (
     StoreForked,
     StoreFull,
 )
+from eventstore.seams import reach
 
 IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
 
@@ -256,6 +257,7 @@ class Database:
             self._roll_back()
             raise
         if self._depth == 0:
+            reach("committed")
             self.commit_hook()
         return True
 
