@@ -328,6 +328,13 @@ def test_every_round_pairs_with_its_own_call(tmp_path: Path) -> None:
     assert calls_of(read_one(tmp_path, conversation(*nodes, *unanswered))) == {"ra": "a", "rb": "b", "rd": "d"}
 
 
+def test_thinking_between_call_and_result_is_not_speaking(tmp_path: Path) -> None:
+    thought = node("think", "a", role="assistant", content={"content_type": "thoughts", "parts": ["Hm."]})
+    assert calls_of(read_one(tmp_path, conversation(call("a", None, "t"), thought, result("r", "think", "t")))) == {
+        "r": "a"
+    }
+
+
 def test_a_result_that_is_more_than_text_is_the_output_as_it_stands(tmp_path: Path) -> None:
     picture = {"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer"}]}
     read = read_one(tmp_path, conversation(call("a", None, "t"), result("r", "a", "t", content=picture)))
