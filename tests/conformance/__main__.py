@@ -26,8 +26,8 @@ def main(arguments: list[str]) -> int:
     counts: Counter[Kind] = Counter()
     failed = False
     with TemporaryDirectory() as stores:
-        for number, path in enumerate(sorted(folder.glob("*.json"))):
-            verdict = judge(read_recording(path), Path(stores) / f"{number}.db")
+        for path in sorted(folder.glob("*.json")):
+            verdict = judge(read_recording(path), Path(stores))
             counts[verdict.kind] += 1
             failed |= not verdict.ok
             print(f"{path.stem}: {verdict.kind.value}")

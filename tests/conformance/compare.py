@@ -32,7 +32,9 @@ def outcome(step: Step, observed: Observed) -> Iterator[str]:
     error = observed.error
     if error is not None and (observed.wrote or observed.events):
         yield f"{type(error).__name__} was raised, but something was written or emitted"
-    if "error" in step.expected:
+    if observed.crashed:
+        yield f"crashed with {error!r}"
+    elif "error" in step.expected:
         if error is None:
             yield f"gave {observed.result!r}, recorded is the error {step.expected['error']['message']!r}"
     elif error is not None:

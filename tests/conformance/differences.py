@@ -17,6 +17,7 @@ NOT_A_REFERENCE = "a string that looks like a reference is that string, and reac
 DATE = "JSON has no dates: a datetime in a message is refused by its place, not turned into text in silence"
 NO_PATH_CAP = "a path has no greatest length"
 NO_DELETE_CAP = "one call may delete any number of messages, and what follows stays on the path"
+CLEANED = "what a posted-back overlay is answered with is cleaned like any message, not the caller's own object"
 RESERVED_KEPT = "a client's update keeps the reserved keys of the stored message"
 BYTES_OF_JSON = "stored bytes are those of the message's JSON, media in place; the reference adds its pointer to them"
 OWN_NUMBERS = "stored bytes count numbers as they are written here (1e21, 1e-7), not as JavaScript writes them"
@@ -130,6 +131,7 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
     "overlay-anchor-is-overlay-id": {OVERLAY_AS_ANCHOR: (6, 7)},
     "overlay-empty-summary": {RANGE_CHECKED: (2, 3)},
     "overlay-parent-is-overlay-id": {UNKNOWN_PARENT: (5,)},
+    "overlay-post-back-unsanitised-result": {CLEANED: (0,)},
     "overlay-reversed": {RANGE_CHECKED: (4, 7)},
     "recent-attachments": {BYTES_OF_JSON: (3, 4, 5, 6)},
     "recent-overlay-cut": {AS_READ: (10,)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +25,15 @@ COMPACTING = {"compact", "compaction"}
 
 @attrs.frozen
 class Observed:
-    """What one step gave here, under recorded names. `wrote` is whether the log grew, `failures` counts logged ones."""
+    """What one step gave here, under recorded names.
+
+    `crashed` is whether the error is none that the store means to raise, `wrote` whether the log grew, and `failures`
+    counts what was logged instead of raised.
+    """
 
     result: Json
     error: Exception | None
+    crashed: bool
     wrote: bool
     events: list[Json]
     mirror: Json
@@ -72,7 +78,7 @@ class Replay:
         before, result, error = self.sessions.latest_seq, None, None
         try:
             result = self._call(operation)
-        except (EventStoreError, SummarizerFailed) as failure:
+        except Exception as failure:  # noqa: BLE001 - a crash is one of the differences to show
             error = failure
         wrote = self.sessions.latest_seq != before
         events = [] if operation["op"] in SILENT else list(self.events)
@@ -82,6 +88,7 @@ class Replay:
         return Observed(
             self.names.recorded(result),
             error,
+            error is not None and not isinstance(error, (EventStoreError, SummarizerFailed)),
             wrote,
             [self.names.recorded(event) for event in events],
             shortened_mirror(self.names.recorded(self.mirrors[operation.get("session", "")])),
@@ -111,8 +118,15 @@ class Replay:
             self.summarizers.learn_wording(self.names, ours, theirs)
 
 
-def replay(recording: Recording, path: Path) -> Iterator[tuple[Step, Observed]]:
-    """Replay a recording on a new store at `path`: every step that is compared, with what it gave here."""
+def replay(recording: Recording, folder: Path) -> Iterator[tuple[Step, Observed]]:
+    """Replay a recording on a new store in `folder`: every step that is compared, with what it gave here.
+
+    The store begins as a copy of an empty one that the folder keeps, since making one takes longer than most scripts.
+    """
+    empty, path = folder / "empty.db", folder / f"{recording.name}.db"
+    if not empty.exists():
+        Sessions(empty).close()
+    shutil.copyfile(empty, path)
     chosen: Mapping[str, Any] = {
         "reserved_metadata_keys": recording.reserved_metadata_keys,
         "prepare": getattr(eventstore, "strip_openai_ephemera", None),

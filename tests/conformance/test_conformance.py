@@ -14,9 +14,14 @@ from tests.conformance.verdict import Kind, judge
 NAMES = sorted(path.stem for path in VECTORS.glob("*.json"))
 
 
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("stores")
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_recording_is_the_same_or_differs_on_purpose(name: str, tmp_path: Path) -> None:
-    verdict = judge(read_recording(VECTORS / f"{name}.json"), tmp_path / "store.db")
+def test_a_recording_is_the_same_or_differs_on_purpose(name: str, stores: Path) -> None:
+    verdict = judge(read_recording(VECTORS / f"{name}.json"), stores)
     if verdict.kind is Kind.NOT_YET:
         pytest.skip(f"not built yet: {', '.join(verdict.lines)}")
     assert verdict.ok, "\n".join([verdict.kind.value, *verdict.lines])

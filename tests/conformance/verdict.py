@@ -34,8 +34,8 @@ class Verdict:
         return self.kind in (Kind.SAME, Kind.ON_PURPOSE, Kind.NOT_YET)
 
 
-def judge(recording: Recording, path: Path) -> Verdict:
-    """Replay a recording on a new store at `path` and hold it against the list of differences.
+def judge(recording: Recording, folder: Path) -> Verdict:
+    """Replay a recording on a new store in `folder` and hold it against the list of differences.
 
     A step that differs must be on the list, and a step on the list must differ.
     """
@@ -45,7 +45,7 @@ def judge(recording: Recording, path: Path) -> Verdict:
     listed = {number for steps in reasons.values() for number in steps}
     found = {
         step.number: [f"step {step.number}, {step.operation['op']}: {line}" for line in differences(step, observed)]
-        for step, observed in replay(recording, path)
+        for step, observed in replay(recording, folder)
     }
     wrong = [line for number, lines in found.items() for line in lines if number not in listed]
     if wrong:
