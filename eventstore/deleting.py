@@ -67,14 +67,13 @@ def _version(write: Write, position: Position) -> int:
 
 
 def clear_messages(store: Store, name: str) -> None:
-    """Empties a session of messages and overlays; one that has none is left as it is."""
+    """Empties a session of messages and overlays. Always an event: lists that follow may hold more than it did."""
     with Write(store, name) as write:
-        if _holds_something(write):
-            _drop_bodies(write, write.head)
-            envelope = write.next(log.CLEAR)
-            write.log(envelope)
-            if write.is_heard():
-                write.emit(Cleared, envelope.seq)
+        _drop_bodies(write, write.head)
+        envelope = write.next(log.CLEAR)
+        write.log(envelope)
+        if write.is_heard():
+            write.emit(Cleared, envelope.seq)
 
 
 def delete_session(store: Store, name: str) -> None:
@@ -88,13 +87,6 @@ def delete_session(store: Store, name: str) -> None:
             write.log(envelope)
             if write.is_heard():
                 write.emit(SessionDeleted, envelope.seq)
-
-
-def _holds_something(write: Write) -> bool:
-    if write.session is None:
-        return False
-    overlay = fetch_one(write.connection, "SELECT 1 FROM overlay WHERE session = ? LIMIT 1", (write.session,))
-    return write.head.messages > 0 or overlay is not None
 
 
 def _drop_bodies(write: Write, head: Head) -> None:

@@ -51,9 +51,8 @@ def batches(
 
     The path is found, and its arguments are checked, in the call. Raises `UnknownMessage` and `InvalidArgument`.
     """
-    for argument, value in (("batch_size", batch_size), ("max_batch_bytes", max_batch_bytes)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise InvalidArgument(f"{argument} must be a positive integer, not {value!r}")
+    check_limit("batch_size", batch_size, 1)
+    check_limit("max_batch_bytes", max_batch_bytes, 0)
     with read() as connection:
         path = paths.find_path(connection, name, leaf_id, before)
         if path is None:
@@ -61,6 +60,12 @@ def batches(
         ranges = _Walk(path, newest_first)
         ranges.advance(connection)
     return _batches(read, ranges, newest_first, batch_size, max_batch_bytes)
+
+
+def check_limit(name: str, value: object, least: int) -> None:
+    """Raises `InvalidArgument` unless `value` is an integer of at least `least`."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidArgument(f"{name} must be an integer of at least {least}, not {value!r}")
 
 
 class _Walk:

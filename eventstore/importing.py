@@ -98,7 +98,8 @@ def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress
                 progress(importing.imported + importing.known, None)
         importing.finish()
     except EventStoreError as error:
-        error.add_note(f"{importing.imported} messages of this import were stored before, and stay")
+        if not store.database.in_transaction():
+            error.add_note(f"{importing.imported} messages of this import were stored before, and stay")
         raise
     finally:
         importing.close()

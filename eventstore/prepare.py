@@ -16,9 +16,12 @@ def strip_openai_ephemera(message: Message) -> Message:
 
     Removes `itemId` and `reasoningEncryptedContent` from `openai` in each part's `providerMetadata` and
     `callProviderMetadata` (objects emptied by that go too), and reasoning parts that have neither text nor metadata
-    left. All else stays as it is.
+    left. All else stays as it is, also what isn't a message: to refuse that is the store's own business.
     """
-    parts = [_without_ephemera(part) for part in message["parts"]]
+    given: Any = message.get("parts")
+    if not isinstance(given, list):
+        return message
+    parts = [_without_ephemera(part) if isinstance(part, dict) else part for part in given]
     return {**message, "parts": [part for part in parts if not _is_empty_reasoning(part)]}
 
 
@@ -35,8 +38,8 @@ def _without_ephemera(part: dict[str, Any]) -> dict[str, Any]:
     return part
 
 
-def _is_empty_reasoning(part: Mapping[str, Any]) -> bool:
-    if part.get("type") != "reasoning" or part.get("providerMetadata"):
+def _is_empty_reasoning(part: Any) -> bool:
+    if not isinstance(part, dict) or part.get("type") != "reasoning" or part.get("providerMetadata"):
         return False
     text = part.get("text")
     return not isinstance(text, str) or not text.strip()

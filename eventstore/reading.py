@@ -110,8 +110,10 @@ class ReadableSession:
 
         Every message counts at its full stored size. `before` pages backwards. The cost doesn't grow with the path.
         """
-        reads.check_limit("max_bytes", max_bytes, 0)
-        reads.check_limit("max_messages", max_messages, 1)
+        if max_bytes is not None:
+            history.check_limit("max_bytes", max_bytes, -tree.ENDLESS)  # below 0 is no room: the newest alone
+        if max_messages is not None:
+            history.check_limit("max_messages", max_messages, 1)
         with self._read() as connection:
             return history.get_recent_history(
                 connection,

@@ -11,7 +11,7 @@ from typing import Any
 from eventstore import bodies, codec, heads, messages, paths, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection
-from eventstore.errors import InvalidArgument, UnknownMessage
+from eventstore.errors import UnknownMessage
 from eventstore.heads import Head
 from eventstore.tree import Position
 from eventstore.types import Message, MessageInfo, SessionInfo
@@ -122,11 +122,3 @@ def _info(connection: Connection, name: str, head: Head) -> SessionInfo:
 def list_sessions(connection: Connection, prefix: str, before: int, limit: int) -> list[SessionInfo]:
     """The next listed sessions whose last event is below `before`, newest activity first."""
     return [_info(connection, name, head) for name, head in heads.listed(connection, prefix, before, limit)]
-
-
-def check_limit(name: str, value: int | None, least: int) -> None:
-    """Raises `InvalidArgument` unless `value` is `None` or an integer of at least `least`."""
-    if value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidArgument(f"{name} must be an integer of at least {least}, or None for no limit; not {value!r}")

@@ -110,7 +110,7 @@ class Session(ReadableSession):
         return deleting.delete_branch(self._store, self.session_id, message_id)
 
     def clear_messages(self) -> None:
-        """Empties the session: messages, overlays, attachments. Its metadata stays. An empty one is left as it is."""
+        """Empties the session: messages, overlays, attachments. Its metadata stays. Always an event."""
         deleting.clear_messages(self._store, self.session_id)
 
     # ---- the session itself

@@ -15,6 +15,7 @@ from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
 from eventstore.feed import Listener, Subscription
+from eventstore.history import check_limit
 from eventstore.names import check_session_id
 from eventstore.session import Session
 from eventstore.store import Store
@@ -105,7 +106,8 @@ class Sessions:
 
     def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
         """The sessions, newest activity first, without reading messages. `prefix` is one of their names."""
-        reads.check_limit("limit", limit, 0)
+        if limit is not None:
+            check_limit("limit", limit, 0)
         check_session_id(prefix)
         self._store.database.check_open()
         return self._list_sessions(prefix, ENDLESS if limit is None else limit)

@@ -16,6 +16,7 @@ from eventstore import driver, log, reads, schema
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import StoreClosed
 from eventstore.fold import Fold
+from eventstore.history import check_limit
 from eventstore.names import check_session_id
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
@@ -57,7 +58,8 @@ class StoreView:
 
     def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
         """The sessions that were listed then, newest activity first."""
-        reads.check_limit("limit", limit, 0)
+        if limit is not None:
+            check_limit("limit", limit, 0)
         with self._state() as connection:
             for (key,) in fetch(connection, "SELECT session FROM main.head WHERE session <= ?", (self.seq,)):
                 self._replay(connection, key)
