@@ -1,0 +1,135 @@
+"""Messages and whole conversations as hypothesis draws them: all valid, of every shape that a writer may bring."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from eventstore import Message
+from eventstore.testing.values import json_values, keys, message_ids, objects, texts
+from eventstore.testing.values import roles as all_roles
+
+Part = dict[str, Any]
+_CALL_IDS = st.sampled_from(("call_1", "call_2", "search:0"))
+_URLS = st.sampled_from(
+    (
+        "https://example.org/a.png",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==",
+        "DATA:image/png;base64,iVBORw0KGgoAAAANSUhEUg==",
+        "data:image/png;base64,not base64",
+        "data:application/pdf;name=a.pdf;base64,JVBERi0xLjc=",
+    )
+)
+
+
+def _tool_parts(named: dict[str, SearchStrategy[Any]]) -> SearchStrategy[Part]:
+    """A call as it goes on: its input, then its output or its error."""
+    call = {**named, "toolCallId": _CALL_IDS}
+    return st.one_of(
+        st.fixed_dictionaries({**call, "state": st.just("input-available"), "input": json_values()}),
+        st.fixed_dictionaries(
+            {**call, "state": st.just("output-available"), "input": json_values(), "output": json_values()}
+        ),
+        st.fixed_dictionaries(
+            {**call, "state": st.just("output-error"), "input": json_values(), "errorText": texts()},
+            optional={"providerExecuted": st.sampled_from((None, True, False))},
+        ),
+    )
+
+
+def _text_parts() -> SearchStrategy[Part]:
+    return st.fixed_dictionaries(
+        {"type": st.sampled_from(("text", "text", "reasoning")), "text": texts()},
+        optional={"state": st.sampled_from(("streaming", "done")), "providerMetadata": objects()},
+    )
+
+
+def _other_parts() -> SearchStrategy[Part]:
+    """Files, sources, steps, data parts, and a type that nobody knows."""
+    return st.one_of(
+        st.fixed_dictionaries(
+            {
+                "type": st.just("file"),
+                "mediaType": st.sampled_from(("image/png", "text/plain", "application/pdf")),
+                "url": _URLS,
+            },
+            optional={"filename": texts()},
+        ),
+        st.fixed_dictionaries({"type": st.just("source-url"), "sourceId": texts(), "url": _URLS}),
+        st.fixed_dictionaries({"type": st.just("step-start")}),
+        st.fixed_dictionaries({"type": st.just("data-chart"), "data": json_values()}, optional={"id": texts()}),
+        st.fixed_dictionaries({"type": st.sampled_from(("", "unknown")), "extra": json_values()}),
+    )
+
+
+def _parts() -> SearchStrategy[Part]:
+    return st.one_of(
+        _text_parts(),
+        _text_parts(),
+        _tool_parts({"type": st.sampled_from(("tool-search", "tool-weather"))}),
+        _tool_parts({"type": st.just("dynamic-tool"), "toolName": texts()}),
+        _other_parts(),
+    )
+
+
+_PARTS = st.lists(_parts(), max_size=3)
+_EXTRA_KEYS = st.dictionaries(
+    keys().filter(lambda key: key not in {"id", "role", "parts", "metadata"}), json_values(), max_size=2
+)
+
+
+@st.composite
+def _messages(draw: DrawFn, ids: SearchStrategy[str], roles: SearchStrategy[str]) -> Message:
+    message: dict[str, Any] = {"id": draw(ids), "role": draw(roles), "parts": draw(_PARTS)}
+    shape = draw(st.integers(0, 7))
+    if shape & 1:
+        message["metadata"] = draw(objects())
+    if shape & 2:
+        message |= draw(_EXTRA_KEYS)
+    if shape & 4:  # the order of keys is the writer's, and is kept
+        message = dict(reversed(message.items()))
+    return cast(Message, message)
+
+
+def messages(
+    *, ids: SearchStrategy[str] | None = None, roles: SearchStrategy[str] | None = None
+) -> SearchStrategy[Message]:
+    """Valid messages of every shape.
+
+    Parts of all kinds (texts, reasoning, tool calls with their outputs and errors, files, sources, data) or none,
+    text of every script with joined emoji, NUL and lone surrogates, integers of any size, floats, -0.0, booleans,
+    None and nested values, with and without metadata and keys of their own, in any order of keys.
+
+    `ids` and `roles` narrow what is drawn. The default ids are few enough that one sometimes comes again.
+    """
+    return _messages(message_ids() if ids is None else ids, all_roles() if roles is None else roles)
+
+
+@st.composite
+def _conversations(
+    draw: DrawFn, ids: SearchStrategy[str], roles: SearchStrategy[str] | None, min_size: int, max_size: int
+) -> list[tuple[Message, str | None]]:
+    chosen = draw(st.lists(ids, min_size=min_size, max_size=max_size, unique=True))
+    tree: list[tuple[Message, str | None]] = []
+    for index, message_id in enumerate(chosen):
+        # 0 is the message before, so that the simplest conversation is a line; one past the first is a root
+        back = draw(st.integers(0, index) | st.just(0))
+        parent_id = chosen[index - 1 - back] if back < index else None
+        tree.append((draw(messages(ids=st.just(message_id), roles=roles)), parent_id))
+    return tree
+
+
+def conversations(
+    *,
+    ids: SearchStrategy[str] | None = None,
+    roles: SearchStrategy[str] | None = None,
+    min_size: int = 0,
+    max_size: int = 10,
+) -> SearchStrategy[list[tuple[Message, str | None]]]:
+    """Whole trees: (message, its parent's id) in an order in which they can be inserted, each id once.
+
+    A parent of None makes a root; there may be several. `ids` and `roles` narrow what is drawn.
+    """
+    return _conversations(message_ids() if ids is None else ids, roles, min_size, max_size)
