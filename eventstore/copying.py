@@ -51,9 +51,12 @@ def steps(connection: Connection, session: int) -> Iterator[Step]:
     if head is None:
         return
     for envelope in log.read_session(connection, head.last, after=_last_clear(connection, head.last)):
-        if envelope.type == log.METADATA or not _lasts(connection, envelope):
+        if envelope.type == log.METADATA:
             continue
-        yield _step(connection, envelope)
+        if envelope.type not in (log.APPEND, log.IMPORT, log.UPDATE):
+            yield _step(connection, envelope)
+        elif (shown := _is_shown(connection, envelope)) or envelope.type != log.UPDATE:
+            yield _step(connection, envelope, with_body=shown)
     if head.metadata is not None:
         yield _step(connection, log.read(connection, head.metadata))
 
@@ -69,21 +72,20 @@ def _last_clear(connection: Connection, last: int) -> int:
     return row[0] or 0
 
 
-def _lasts(connection: Connection, e: Envelope) -> bool:
-    """Whether a read shows anything of an event: an update only while it is its message's version."""
-    if e.type != log.UPDATE:
-        return True
+def _is_shown(connection: Connection, e: Envelope) -> bool:
+    """Whether a version is the one that its message reads as: not replaced, and its message not deleted."""
+    message = e.seq if e.message is None else e.message
     row = fetch_one(
         connection,
-        "SELECT m.current FROM event a JOIN identity i ON i.seq = a.seq AND i.hash = ? "
-        "JOIN message m ON m.chain = i.chain AND m.seq = i.seq WHERE a.seq = ?",
-        (log.hash_id(e.session, log.message_id(connection, e.message or 0)), e.message),
+        "SELECT coalesce(m.current, m.seq) FROM identity i JOIN message m ON m.chain = i.chain AND m.seq = i.seq "
+        "WHERE i.hash = ? AND i.seq = ?",
+        (log.hash_id(e.session, log.message_id(connection, message)), message),
     )
     return row is not None and row[0] == e.seq
 
 
-def _step(connection: Connection, e: Envelope) -> Step:
-    body = bodies.read(connection, e.seq)
+def _step(connection: Connection, e: Envelope, *, with_body: bool = True) -> Step:
+    body = bodies.read(connection, e.seq) if with_body else None
     encoded = (
         None
         if body is None
@@ -117,8 +119,8 @@ def path_steps(connection: Connection, name: str, leaf_id: str) -> Iterator[Step
                 "SELECT seq, coalesce(current, seq) FROM message WHERE chain = ? AND seq = ?",
                 (stretch.chain, info.seq),
             )
-            appended = attrs.evolve(_step(connection, log.read(connection, seq)), parent=parent)
-            yield appended
+            appended = _step(connection, log.read(connection, seq), with_body=version == seq)
+            yield attrs.evolve(appended, parent=parent)
             if version != seq:
                 yield _step(connection, log.read(connection, version))
             parent = seq
