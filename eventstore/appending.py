@@ -84,8 +84,7 @@ class Appending:
         self._write = write
         self._parent: ParentId | Position = parent_id
         self._expected = expected_leaf
-        self._fresh: dict[str, tuple[int, Draft]] = {}  # what this run has appended
-        self._last = (0, "")  # (seq, id) of the newest of it
+        self._fresh: dict[str, Draft] = {}  # what this write appends
         self._maybe_known: set[str] | None = None  # of a batch, the ids that the index may hold; `None`: any
 
     def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
@@ -93,33 +92,38 @@ class Appending:
         if len(batch) > 1 and self._write.session is not None:
             ids = [draft.id for draft in batch if isinstance(draft, Draft)]
             self._maybe_known = tree.maybe_known(self._write.connection, self._write.session, ids)
-        return [
-            AppendResult(False, draft.message, None) if isinstance(draft, Overlay) else self.append(draft)
-            for draft in batch
-        ]
+        results: list[AppendResult] = []
+        run: list[Draft] = []
+        for draft in batch:
+            if isinstance(draft, Overlay):
+                results += self._append(run)
+                results.append(AppendResult(False, draft.message, None))
+            elif (known := self._known(draft, run)) is not None:
+                results += known
+            else:
+                run.append(draft)
+                self._fresh[draft.id] = draft
+        return results + self._append(run)
 
     def append(self, draft: Draft) -> AppendResult:
         """Appends one, or answers with the stored one when its id is known."""
-        return self._known(draft) or self._append(draft)
+        return self.append_all([draft])[0]
 
-    def _known(self, draft: Draft) -> AppendResult | None:
+    def _known(self, draft: Draft, run: list[Draft]) -> list[AppendResult] | None:
+        """The results up to a draft whose id is known, after `run` was appended; `None` when it is new."""
         write = self._write
-        if draft.id in self._fresh:
-            seq, stored = self._fresh[draft.id]
-            message: Message = codec.decode_message(stored.encoded.text, stored.encoded.flags)
-            write.finish()
-            position = tree.find_seq(write.connection, write.session or 0, seq, draft.id)
-        else:
-            unheard = self._maybe_known is not None and draft.id not in self._maybe_known
-            if unheard or write.session is None:
-                return None
-            position = tree.find(write.connection, write.session, draft.id)
-            if position is None:
-                return None
-            message = messages.read_one(write.connection, position)
-        if position is None:
+        fresh = self._fresh.get(draft.id)
+        if fresh is None and (self._maybe_known is not None and draft.id not in self._maybe_known):
             return None
+        if fresh is None and (write.session is None or tree.find(write.connection, write.session, draft.id) is None):
+            return None
+        results = self._append(run)
+        write.finish()
+        position = tree.find(write.connection, write.session or 0, draft.id)
+        if position is None:
+            raise LookupError(draft.id)
         self._parent = position
+        message = messages.read_one(write.connection, position)
         info = messages.info(write.connection, position)
         write.emit_repeated(
             Appended,
@@ -128,35 +132,26 @@ class Appending:
             created_at=info.created_at,
             inserted=False,
         )
-        return AppendResult(False, message, None)
+        return [*results, AppendResult(False, message, None)]
 
-    def _append(self, draft: Draft) -> AppendResult:
+    def _append(self, run: list[Draft]) -> list[AppendResult]:
+        """Appends what was gathered, and empties it."""
+        if not run:
+            return []
         write = self._write
         self._check_leaf()
         parent, parent_id = self._resolve_parent()
-        touch = write.head.touch
-        envelope = write.next(
-            log.APPEND,
-            id=draft.id,
-            parent=parent,
-            touch=None if touch == parent else touch,
-            role=draft.role,
-            bytes=draft.encoded.size,
-            tokens=draft.tokens,
-        )
-        write.log(envelope, draft.encoded)
+        envelopes = write.add(log.APPEND, run, parent)
         if write.is_heard():
-            write.emit(
-                Appended,
-                envelope.seq,
-                message=codec.decode_message(draft.encoded.text, draft.encoded.flags),
-                parent_id=parent_id,
-                created_at=to_datetime(write.now),
-            )
-        self._fresh[draft.id] = (envelope.seq, draft)
-        self._last = (envelope.seq, draft.id)
+            created_at = to_datetime(write.now)
+            for envelope, draft in zip(envelopes, run, strict=True):
+                message = codec.decode_message(draft.encoded.text, draft.encoded.flags)
+                write.emit(Appended, envelope.seq, message=message, parent_id=parent_id, created_at=created_at)
+                parent_id = draft.id
         self._parent = LATEST
-        return AppendResult(True, draft.encoded.value, envelope.seq)
+        results = [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
+        run.clear()
+        return results
 
     def _check_leaf(self) -> None:
         if self._expected is UNCHECKED:
@@ -179,8 +174,8 @@ class Appending:
             leaf = write.head.leaf
             if leaf is None or not write.is_heard():
                 return leaf, None
-            appended, message_id = self._last
-            return leaf, message_id if leaf == appended else log.message_id(write.connection, leaf)
+            write.finish()
+            return leaf, log.message_id(write.connection, leaf)
         position = None if write.session is None else tree.find(write.connection, write.session, parent)
         if position is None:
             raise UnknownMessage([parent], write.name, "parent_id")

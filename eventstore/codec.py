@@ -86,7 +86,7 @@ def has_surrogate(text: str) -> bool:
 
 def check_message(message: MessageLike) -> None:
     """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
-    if not isinstance(message, Mapping):
+    if not isinstance(message, (dict, Mapping)):  # dict first: an abstract class is slow to ask
         raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
     for key in ("id", "role"):
         word = message.get(key)

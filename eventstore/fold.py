@@ -57,13 +57,13 @@ class Fold:
 
     def apply(self, envelope: Envelope) -> None:
         """Applies one event: the next of its session."""
-        head = self.head(envelope.session)
-        head.last = envelope.seq
-        head.updated_at = envelope.recorded_at
-        if head.created_at is None and envelope.type != log.DELETE_SESSION:
-            head.created_at = envelope.recorded_at
-        self._changed.add(envelope.session)
-        _APPLY[envelope.type](self, envelope, head)
+        _APPLY[envelope.type](self, envelope, self._touch(envelope))
+
+    def apply_run(self, run: Sequence[Envelope]) -> None:
+        """Applies appends or imports of one session, each on the one before."""
+        head = self._touch(run[0])
+        head.last = run[-1].seq
+        self._append_run(run, head)
 
     def apply_all(self, envelopes: Iterable[Envelope]) -> None:
         """Applies events in order, and flushes."""
@@ -71,20 +71,33 @@ class Fold:
             self.apply(envelope)
         self.flush()
 
+    def _touch(self, e: Envelope) -> Head:
+        head = self.head(e.session)
+        head.last = e.seq
+        head.updated_at = e.recorded_at
+        if head.created_at is None and e.type != log.DELETE_SESSION:
+            head.created_at = e.recorded_at
+        self._changed.add(e.session)
+        return head
+
     # ---- one method a type
 
     def _append(self, e: Envelope, head: Head) -> None:
-        chain = self._place(e, head)
-        size, tokens = e.bytes or 0, e.tokens or 0
-        self._messages.append((chain, e.seq, None, size, tokens))
-        self._identities.append((log.hash_id(e.session, e.id or ""), e.seq, chain))
-        self._tails[chain] = e.seq
-        self._chains[e.seq] = chain
-        head.touch = head.leaf = e.seq
+        self._append_run((e,), head)
+
+    def _append_run(self, run: Sequence[Envelope], head: Head) -> None:
+        session, last = head.session, run[-1].seq
+        chain = self._place(run[0], head)
+        self._messages += [(chain, e.seq, None, e.bytes or 0, e.tokens or 0) for e in run]
+        self._identities += [(log.hash_id(session, e.id or ""), e.seq, chain) for e in run]
+        for e in run:
+            self._chains[e.seq] = chain
+            head.bytes += e.bytes or 0
+            head.tokens += e.tokens or 0
+        self._tails[chain] = last
+        head.touch = head.leaf = last
         head.leaf_chain = chain
-        head.messages += 1
-        head.bytes += size
-        head.tokens += tokens
+        head.messages += len(run)
 
     def _place(self, e: Envelope, head: Head) -> int:
         """The chain that a new message continues or, when something follows its parent already, opens."""

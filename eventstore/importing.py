@@ -64,18 +64,7 @@ def import_message(
 
 
 def _store(write: Write, row: _Row, parent: int | None) -> int:
-    touch = write.head.touch
-    envelope = write.next(
-        log.IMPORT,
-        id=row.draft.id,
-        parent=parent,
-        touch=None if touch == parent else touch,
-        role=row.draft.role,
-        bytes=row.draft.encoded.size,
-        tokens=row.draft.tokens,
-        created_at=row.created_at,
-    )
-    write.log(envelope, row.draft.encoded)
+    (envelope,) = write.add(log.IMPORT, [row.draft], parent, row.created_at)
     if write.is_heard():
         write.emit(
             Imported,

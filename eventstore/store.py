@@ -144,7 +144,7 @@ class Store:
 
     def can_queue(self) -> bool:
         """Whether an event should be built now; else it is read from the log when its turn comes."""
-        return self.feed.is_listening() and len(self._pending) < replay.WINDOW_EVENTS
+        return len(self._pending) < replay.WINDOW_EVENTS
 
     def _committed(self) -> None:
         pending, self._pending = self._pending, []

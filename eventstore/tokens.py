@@ -47,7 +47,7 @@ def _media_tokens(part: Mapping[str, Any], media_type: str) -> int:
 
 def _media_type(value: Any) -> str | None:
     """The media type that an object declares, unless it is text."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         return None
     declared = value.get("mediaType")
     return declared if isinstance(declared, str) and not declared.startswith("text/") else None

@@ -6,6 +6,7 @@ the verb's own transaction. Nothing here knows the verbs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from eventstore.fold import Fold
 from eventstore.heads import Head
 from eventstore.log import Envelope
 from eventstore.seams import reach
-from eventstore.store import Store
+from eventstore.store import Draft, Store
 
 
 class Write:
@@ -27,6 +28,7 @@ class Write:
         self.name = name
         self.now = clock.now()
         self._rows: list[log.Row] = []  # events gathered, to go into the log together
+        self._heard = store.feed.is_listening()  # who listens only from now on hears it from the log
 
     def __enter__(self) -> Self:
         self.connection = self.store.begin()
@@ -34,6 +36,7 @@ class Write:
             reach("begun")
             self._fold = Fold(self.connection, self._flush_log)
             self._last, head, leaf_tail = heads.load_for_write(self.connection, self.name)
+            self._first = self._last
             self.session = None if head is None else head.session  # `None` before its first event
             if head is not None:
                 self._fold.start(head, leaf_tail)
@@ -46,6 +49,8 @@ class Write:
         if error is None:
             try:
                 self.finish()
+                if self._last != self._first:
+                    self.store.logged(self._last)
             except BaseException as failure:
                 self.store.end(failure)
                 raise
@@ -73,27 +78,64 @@ class Write:
 
     def next(self, type: int, **fields: Any) -> Envelope:
         """The envelope of the session's next event."""
+        session = self.session if self.session is not None else self._name_session()
         seq = self._last + 1
-        if self.session is None:
-            self.session = seq
-            log.add_session(self.connection, seq, self.name)
-        head = self._fold.head(self.session)
-        return Envelope(seq, self.session, seq - head.last if head.last else 0, type, self.now, **fields)
+        head = self._fold.head(session)
+        return Envelope(seq, session, seq - head.last if head.last else 0, type, self.now, **fields)
+
+    def add(
+        self, type: int, drafts: Sequence[Draft], parent: int | None, created_at: int | None = None
+    ) -> list[Envelope]:
+        """Logs new messages: the first under `parent`, the seq of one that is there, each of the others on the one before."""
+        reach("decided")
+        session = self.session if self.session is not None else self._name_session()
+        head = self._fold.head(session)
+        seq, now = self._last, self.now
+        back = seq + 1 - head.last if head.last else 0
+        touch = None if head.touch == parent else head.touch
+        run: list[Envelope] = []
+        for draft in drafts:
+            seq += 1
+            encoded = draft.encoded
+            text, flags = encoded.text, encoded.flags
+            if encoded.size > deltas.SLICE_BYTES:
+                text, rest = self._sliced(seq, text)
+                flags |= bodies.PIECES if rest else 0
+            envelope = Envelope(
+                seq, session, back, type, now, draft.id, None, parent, touch, draft.role, encoded.size, draft.tokens,
+                created_at, None, codec.digest(encoded.text), flags,
+            )  # fmt: skip
+            run.append(envelope)
+            self._rows.append(log.row_of(envelope, text))
+            parent, back, touch = seq, 1, None
+        reach("logged")
+        self._fold.apply_run(run)
+        self._last = seq
+        reach("applied")
+        return run
+
+    def _sliced(self, seq: int, text: str) -> tuple[str, int]:
+        """The part of a long text that its event's row holds; the others are stored, and counted."""
+        first, *rest = deltas.slices(text)
+        bodies.add_pieces(self.connection, seq, seq, len(first), rest)
+        return first, len(rest)
+
+    def _name_session(self) -> int:
+        self.session = self._last + 1
+        log.add_session(self.connection, self.session, self.name)
+        return self.session
 
     def log(self, envelope: Envelope, body: Encoded | None = None) -> int:
         """Appends an event with its body, applies it, and returns how many pieces the body took beside its row."""
         reach("decided")
-        text: str | None = None
-        rest: list[str] = []
+        text, pieces = None if body is None else body.text, 0
         if body is not None:
-            text = body.text
             if body.size > deltas.SLICE_BYTES:
-                text, *rest = deltas.slices(text)
-                bodies.add_pieces(self.connection, envelope.seq, envelope.seq, len(text), rest)
+                text, pieces = self._sliced(envelope.seq, body.text)
             envelope.digest = codec.digest(body.text)
-            envelope.flags = body.flags | (bodies.PIECES if rest else 0)
+            envelope.flags = body.flags | (bodies.PIECES if pieces else 0)
         self.append(envelope, text)
-        return len(rest)
+        return pieces
 
     def append(self, envelope: Envelope, text: str | None) -> None:
         """Appends an event whose body is stored already, or is `text`, and applies it."""
@@ -101,14 +143,13 @@ class Write:
         reach("logged")
         self._fold.apply(envelope)
         self._last = envelope.seq
-        self.store.logged(envelope.seq)
         reach("applied")
 
     # ---- what listeners will hear
 
     def is_heard(self) -> bool:
         """Whether the event just logged should be built for `emit`."""
-        return self.store.can_queue()
+        return self._heard and self.store.can_queue()
 
     def emit(self, kind: type[Event], seq: int, **fields: Any) -> None:
         """Queues an event for after the commit."""
@@ -117,6 +158,6 @@ class Write:
 
     def emit_repeated(self, kind: type[Event], **fields: Any) -> None:
         """Queues an event that is in no log, behind all that was logged before it."""
-        if self.store.feed.is_listening():
+        if self._heard:
             self.store.emit(self._last)
             self.emit(kind, 0, **fields)
