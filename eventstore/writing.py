@@ -86,7 +86,7 @@ class Write:
     def add(
         self, type: int, drafts: Sequence[Draft], parent: int | None, created_at: int | None = None
     ) -> list[Envelope]:
-        """Logs new messages: the first under `parent`, the seq of one that is there, each of the others on the one before."""
+        """Logs new messages: the first under `parent`, the seq of one that is there, each other on the one before."""
         reach("decided")
         session = self.session if self.session is not None else self._name_session()
         head = self._fold.head(session)
