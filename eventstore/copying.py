@@ -23,6 +23,7 @@ from eventstore.types import ImportReport, Progress
 from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress
+WAITING_BYTES = 4 * 1024 * 1024  # of bodies that are gathered in memory before they are written
 
 
 @attrs.frozen
@@ -139,9 +140,14 @@ class Replaying:
         self._ids: dict[int, str] = {}  # here -> the message's id, for what listeners hear
 
     def take_all(self, given: Iterable[Step], progress: Progress | None = None) -> None:
-        """Replays every step."""
+        """Replays every step, with a bounded number of them in memory."""
+        waiting = 0
         for count, step in enumerate(given, 1):
             getattr(self, f"_{step.type}")(step)
+            waiting += 0 if step.body is None else step.body.size
+            if waiting >= WAITING_BYTES or count % REPORT_EVERY == 0:
+                self._write.finish()
+                waiting = 0
             if progress is not None and count % REPORT_EVERY == 0:
                 progress(count, None)
 
