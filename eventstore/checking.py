@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eventstore import bodies, driver, log, schema
+from eventstore import bodies, driver, index, log, schema
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.fold import Fold
 from eventstore.store import Store
@@ -28,6 +28,7 @@ def rebuild(store: Store, progress: Progress | None) -> None:
             fold.apply(envelope)
             _report(progress, envelope.seq, upto)
         fold.flush()
+        index.rebuild(connection)
         store.totals.forget()
 
 
@@ -40,7 +41,7 @@ def verify(store: Store, progress: Progress | None) -> VerifyReport:
     """Everything that is wrong with the file, as far as SQLite, the fold and the digests can see."""
     with store.database.private() as connection:
         problems: list[str] = []
-        for check in (_integrity, lambda c: _replay(c, progress), bodies.check):
+        for check in (_integrity, lambda c: _replay(c, progress), bodies.check, index.check):
             try:
                 problems += check(connection)
             except driver.Error as error:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from eventstore import driver, opening
+from eventstore.aside import Aside
 from eventstore.driver import Connection
 from eventstore.errors import (
     EventStoreError,
@@ -47,6 +48,7 @@ class Database:
         self._lost = False  # SQLite rolled the transaction back by itself
         self._closed = False
         self._readers = Readers(path, busy_timeout, read_only=read_only)
+        self._aside = Aside(self._readers)
         try:
             if read_only:
                 self._writer = None
@@ -92,6 +94,7 @@ class Database:
         with self._locked():
             self._closed = True
             self._readers.close()
+            self._aside.close()
             try:
                 self._close_writer()
             except driver.Error as error:
@@ -122,6 +125,16 @@ class Database:
             else:
                 with self._readers.lend() as reader:
                     yield reader
+        except driver.Error as error:
+            raise driver.translate(error, self.path) from error
+
+    @contextmanager
+    def aside(self) -> Iterator[Connection]:
+        """The connection in memory that a read-only store has beside its file."""
+        self.check_open()
+        try:
+            with self._aside.lend() as connection:
+                yield connection
         except driver.Error as error:
             raise driver.translate(error, self.path) from error
 

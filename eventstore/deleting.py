@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import bodies, log, messages, paths, tree
+from eventstore import bodies, index, log, messages, paths, tree
 from eventstore.driver import fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Cleared, Deleted, SessionDeleted
@@ -49,9 +49,11 @@ def delete_branch(store: Store, name: str, message_id: str) -> list[str]:
 def _delete(write: Write, positions: list[Position], ids: list[str]) -> None:
     if not positions:
         return
+    versions = [_version(write, position) for position in positions]
+    write.unindex(versions)
     if write.keeps_current_only():
-        for position in positions:
-            bodies.drop(write.connection, _version(write, position))
+        for version in versions:
+            bodies.drop(write.connection, version)
     envelope = write.next(log.DELETE)
     log.append_deletion(write.connection, envelope.seq, [position.seq for position in positions])
     write.log(envelope)
@@ -90,6 +92,7 @@ def delete_session(store: Store, name: str) -> None:
 
 
 def _drop_bodies(write: Write, head: Head) -> None:
+    index.remove_session(write.connection, head.session)
     if write.keeps_current_only():
         bodies.drop_messages(write.connection, head.session)
         bodies.drop_summaries(write.connection, head.session)

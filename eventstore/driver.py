@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import apsw
+import apsw.unicode
 
 from eventstore.errors import (
     CannotOpen,
@@ -95,6 +96,20 @@ def open_reader(path: str, busy_timeout: float, *, immutable: bool = False) -> C
     return connection
 
 
+def open_aside() -> Connection:
+    """A connection to an empty database in memory, which a file can be attached to."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(":memory:", flags=flags)
+    configure(connection, 0)
+    return connection
+
+
+def attach(aside: Connection, path: str, busy_timeout: float, *, immutable: bool) -> None:
+    """Attaches a file, to read: what isn't in memory is found in it. `immutable` as for `open_reader`."""
+    aside.set_busy_timeout(round(busy_timeout * 1000))
+    aside.execute("ATTACH ? AS file", (f"file:{quote(path)}?{'immutable=1' if immutable else 'mode=ro'}",))
+
+
 def read_header(path: str, size: int) -> bytes:
     """The first bytes of a file, through SQLite's own file layer.
 
@@ -169,3 +184,40 @@ def truncate_wal(connection: Connection) -> bool:
     except apsw.BusyError:
         return False
     return True
+
+
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
+"""How texts become words: letters, numbers and vowel signs, without case and accents, English words by their stems."""
+
+
+class Tokenizer:
+    """SQLite's own tokenizer, as FTS5 runs it. It belongs to a connection, and to the thread that uses that one."""
+
+    def __init__(self, connection: Connection, *, stems: bool = True) -> None:
+        name, *arguments = TOKENIZER if stems else TOKENIZER[1:]
+        self._tokenize = connection.fts5_tokenizer(name, arguments)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, in order."""
+        words: Any = self._tokenize(
+            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+        )
+        return list(words)
+
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """(start, end, word) of each word, in bytes of the text's UTF-8."""
+        spans: Any = self._tokenize(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+        return list(spans)
+
+
+def fts5_tokenize_option() -> str:
+    """`TOKENIZER` as the option of a table."""
+    return " ".join(f"'{word}'" if " " in word else word for word in TOKENIZER)
+
+
+def grapheme_breaks(text: str) -> list[int]:
+    """Where `text` may be cut without tearing what a reader sees as one character: both ends, and between clusters."""
+    breaks = [0]
+    while breaks[-1] < len(text):
+        breaks.append(apsw.unicode.grapheme_next_break(text, breaks[-1]))
+    return breaks

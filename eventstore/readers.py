@@ -60,15 +60,15 @@ class Readers:
             if connection.in_transaction:
                 connection.execute("COMMIT")
             self._give_back(reader)
-        if reader.seen is not None and reader.seen.written_at != self._look().written_at:
-            raise StoreBusy(f"{self._path}: it was written to while it was read without locks; try again")
+        if reader.seen is not None:
+            self.check_unchanged(reader.seen)
 
     def open(self) -> Reader:
         """A new connection. Where nobody has the file open, it creates no -wal and no -shm beside it."""
         if not self._read_only:
             return Reader(driver.open_reader(self._path, self._busy_timeout), None)
         opening.check_file(self._path, must_exist=True)
-        seen = self._look()
+        seen = self.look()
         connection = driver.open_reader(self._path, self._busy_timeout, immutable=not seen.has_wal)
         try:
             opening.check_readable(connection, self._path)
@@ -76,6 +76,18 @@ class Readers:
             connection.close()
             raise
         return Reader(connection, None if seen.has_wal else seen)
+
+    def attach(self, aside: Connection) -> Seen:
+        """Attaches the file to a connection in memory, as `open` opens it."""
+        opening.check_file(self._path, must_exist=True)
+        seen = self.look()
+        driver.attach(aside, self._path, self._busy_timeout, immutable=not seen.has_wal)
+        return seen
+
+    def check_unchanged(self, seen: Seen) -> None:
+        """Raises `StoreBusy` when a file that was read without locks was written to meanwhile."""
+        if not seen.has_wal and seen.written_at != self.look().written_at:
+            raise StoreBusy(f"{self._path}: it was written to while it was read without locks; try again")
 
     def close(self) -> None:
         """Closes what isn't lent; what is lent is closed when it comes back."""
@@ -90,7 +102,7 @@ class Readers:
                 reader = self._idle.pop()
             except IndexError:
                 return self.open()
-            if reader.seen is None or reader.seen == self._look():
+            if reader.seen is None or reader.seen == self.look():
                 return reader
             reader.connection.close()  # somebody has written, or is about to: what it believes is stale
 
@@ -100,7 +112,8 @@ class Readers:
         else:
             self._idle.append(reader)
 
-    def _look(self) -> Seen:
+    def look(self) -> Seen:
+        """What the file looks like now."""
         try:
             status = os.stat(self._path)
         except OSError as error:

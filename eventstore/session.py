@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from eventstore import appending, copying, deleting, describing, importing, log, replay, updating
+from eventstore import appending, copying, deleting, describing, importing, log, replay, searching, updating
 from eventstore.events import Event
 from eventstore.feed import Listener, Subscription
 from eventstore.reading import ReadableSession
@@ -22,6 +22,7 @@ from eventstore.types import (
     MessageLike,
     ParentId,
     Progress,
+    SearchResult,
     Source,
 )
 
@@ -130,6 +131,20 @@ class Session(ReadableSession):
         `InvalidArgument` when the other holds messages.
         """
         return copying.copy_session(self._store, self.session_id, other._store, other.session_id, leaf_id, progress)
+
+    # ---- search
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = 20,
+        role: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[SearchResult]:
+        """The messages of this session whose text has all the words of `query`: see `Sessions.search`."""
+        return searching.search(self._store, self.session_id, query, limit=limit, role=role, since=since, until=until)
 
     # ---- the feed
 

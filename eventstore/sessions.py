@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from blinker import Signal
 
-from eventstore import checking, deleting, log, opening, reads, replay
+from eventstore import checking, deleting, log, opening, reads, replay, searching
 from eventstore.codec import has_surrogate
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
@@ -22,7 +23,7 @@ from eventstore.session import Session
 from eventstore.store import Store
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
-from eventstore.types import Message, Progress, SessionInfo, VerifyReport
+from eventstore.types import Message, Progress, SearchResult, SessionInfo, VerifyReport
 from eventstore.views import StoreView
 
 LIST_WINDOW = 200
@@ -123,6 +124,28 @@ class Sessions:
                 return
             limit -= len(found)
             before = found[-1].seq
+
+    # ---- search
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = 20,
+        role: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[SearchResult]:
+        """The messages, of all branches of all sessions, whose text has all the words of `query`, best first.
+
+        Words may stand in any order; `"a phrase"` stands as it is, `word*` is the beginning of a word, everything else
+        that is typed is literal. English words are found in every form, accents don't count, Chinese, Japanese and
+        Korean are found from one character on. A query without a word finds nothing. Of equally good messages the
+        newest come first. `limit` `None` gives all; `role`, `since` (inclusive) and `until` (exclusive, both aware)
+        look at some messages only. Only text parts are searched. The first search builds the index; each one brings
+        it up to date. Raises `InvalidArgument`.
+        """
+        return searching.search(self._store, None, query, limit=limit, role=role, since=since, until=until)
 
     # ---- the feed
 

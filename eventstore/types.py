@@ -156,6 +156,24 @@ class VerifyReport(JsonReady):
 
 
 @attrs.frozen
+class SearchResult(JsonReady):
+    """A message that was found. `content` is the text of its text parts, with a space between them.
+
+    `snippet` is a stretch of it around what matched, on one line and cut between whole characters; `highlights` are
+    (start, end) in the snippet of what matched. The larger `score`, the better; it compares within one search.
+    """
+
+    session_id: str
+    id: str
+    role: str
+    content: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+    created_at: datetime
+    score: float
+
+
+@attrs.frozen
 class Compaction(JsonReady):
     """A stored summary and the messages that it stands for on reads. `id` is without the `compaction_` prefix."""
 

@@ -86,6 +86,7 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
     envelope = write.next(
         log.UPDATE, message=position.seq, role=draft.role, bytes=draft.encoded.size, tokens=draft.tokens
     )
+    write.unindex([version])
     growing = _growing(write, position.seq, version, size, draft)
     inserted = None if growing is None else bodies.grows(growing, text)
     if growing is not None and inserted is not None:

@@ -2,9 +2,9 @@
 
 SQLite's tokenizer knows words between spaces and Latin accents. So before it sees a text, every character becomes what
 it is compared as: scripts written without spaces get their characters set apart, accents and vowel marks that a writer
-may leave out go, and compatibility forms (full-width letters, ligatures) become the plain ones. What a character becomes
-is fixed by Unicode 3.2, which Python keeps beside the current one: a text must leave the index as it came, whatever
-Python wrote it.
+may leave out go, and compatibility forms (full-width letters, ligatures) become the plain ones. What a character
+becomes is fixed by Unicode 3.2, which Python keeps beside the current one: a text must leave the index as it came,
+whatever Python wrote it.
 """
 
 from __future__ import annotations

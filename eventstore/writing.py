@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from eventstore import bodies, clock, codec, deltas, heads, log
+from eventstore import bodies, clock, codec, deltas, heads, index, log
 from eventstore.codec import Encoded
 from eventstore.events import Event
 from eventstore.fold import Fold
@@ -75,6 +75,10 @@ class Write:
     def keeps_current_only(self) -> bool:
         """Whether what is superseded loses its body."""
         return bool(log.setting(self.connection, "retain") == "current")
+
+    def unindex(self, versions: Sequence[int]) -> None:
+        """Takes what is about to be replaced or deleted out of the search index: before its body goes."""
+        index.remove(self.connection, versions)
 
     def next(self, type: int, **fields: Any) -> Envelope:
         """The envelope of the session's next event."""

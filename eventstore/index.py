@@ -1,0 +1,289 @@
+"""The search index: which version of a message holds which words. A read table, absent until somebody searches.
+
+What always holds: the index has the text of a version (the event that wrote it) exactly when that version is the
+current one of a living message and not newer than the cursor, `State.seq`. So what a write must do is to take out what
+it replaces or deletes, if that isn't above the cursor, while the text is still there; a search moves the cursor up to
+the log's end. Nothing is noted per message, a store that never searched pays nothing, and a replay needs the cursor
+alone.
+
+FTS5 keeps here which rows hold a word and no more (`content=''`, `detail=none`, `columnsize=0`): a ninth to a quarter
+of the text, where places and lengths would make it half. How often and where a word stands, the text itself says. A
+row's number is the version's; a text too long for one row takes rows `LONG * n + version`, n from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+
+from eventstore import bodies, codec, log, words
+from eventstore.driver import Connection, Tokenizer, fetch, fetch_one, fts5_tokenize_option
+
+VERSION = 1  # of how a text becomes rows: an index of another one is made anew
+LONG = 1 << 40  # rows from here on are parts of long texts
+BATCH_MESSAGES = 1_000
+BATCH_BYTES = 2 * 1024 * 1024
+_BATCH_EVENTS = 20_000
+ERASE_EACH = 64  # from so many texts at once, removing plainly and rewriting the index is quicker than erasing each
+_SEPARATOR = 12  # bytes: words that begin alike for so long may stay behind as a separator of the index's pages
+
+
+@attrs.frozen
+class State:
+    """What the index holds."""
+
+    version: int = VERSION
+    seq: int = 0  # the cursor: versions up to here are in
+    messages: int = 0
+    characters: int = 0
+    long: int = 0  # messages of several rows
+
+
+def state(connection: Connection, schema: str = "main") -> State | None:
+    """The state of the index, `None` when there is none."""
+    if fetch_one(connection, f"SELECT 1 FROM {schema}.sqlite_schema WHERE name = 'search_index'") is None:
+        return None
+    return State(*fetch_one(connection, f"SELECT version, seq, messages, characters, long FROM {schema}.search_index"))
+
+
+def create(connection: Connection, schema: str = "main") -> None:
+    """Makes an empty index; in `temp`, one that hides the file's."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {schema}.search USING fts5"
+        f"(text, content='', detail=none, columnsize=0, tokenize=\"{fts5_tokenize_option()}\")"
+    )
+    connection.execute(f"INSERT INTO {schema}.search(search, rank) VALUES ('secure-delete', 1)")
+    connection.execute(
+        f"CREATE TABLE {schema}.search_index (version INTEGER NOT NULL, seq INTEGER NOT NULL, "
+        "messages INTEGER NOT NULL, characters INTEGER NOT NULL, long INTEGER NOT NULL)"
+    )
+    connection.execute(f"INSERT INTO {schema}.search_index VALUES (?, 0, 0, 0, 0)", (VERSION,))
+
+
+def drop(connection: Connection) -> None:
+    """Takes the index away."""
+    connection.execute("DROP TABLE main.search")
+    connection.execute("DROP TABLE main.search_index")
+
+
+def _save(connection: Connection, new: State) -> None:
+    connection.execute(
+        "UPDATE search_index SET seq = ?, messages = ?, characters = ?, long = ?",
+        (new.seq, new.messages, new.characters, new.long),
+    )
+
+
+# ---- texts into rows
+
+
+@attrs.frozen
+class Batch:
+    """Texts to index, by version, and the cursor behind them."""
+
+    last: int
+    texts: list[tuple[int, str]]
+
+
+_EVENTS = (
+    "SELECT e.seq, e.session, a.seq, a.id, e.bytes FROM event e JOIN event a ON a.seq = coalesce(e.message, e.seq) "
+    f"WHERE e.seq > ? AND e.seq <= ? AND e.type IN ({log.APPEND}, {log.UPDATE}, {log.IMPORT}) "
+    "AND e.digest IS NOT NULL ORDER BY e.seq LIMIT ?"
+)
+_CURRENT = (
+    "SELECT e.flags, e.base, e.body FROM identity i JOIN message m ON m.chain = i.chain AND m.seq = i.seq "
+    "JOIN event e ON e.seq = coalesce(m.current, m.seq) WHERE i.hash = ? AND i.seq = ? AND e.seq = ?"
+)
+
+
+def has_new(connection: Connection, after: int) -> bool:
+    """Whether there may be texts behind the cursor."""
+    return bool(fetch(connection, _EVENTS, (after, 1 << 62, 1)))
+
+
+def read_batch(connection: Connection, after: int, upto: int) -> Batch:
+    """The next texts with after < version <= upto."""
+    upto = min(upto, after + _BATCH_EVENTS)
+    rows = fetch(connection, _EVENTS, (after, upto, BATCH_MESSAGES))
+    texts: list[tuple[int, str]] = []
+    size = 0
+    for version, session, message, message_id, bytes in rows:
+        if size + bytes > BATCH_BYTES and size:
+            return Batch(version - 1, texts)
+        size += bytes
+        key = (log.hash_id(session, message_id), message, version)
+        for flags, base, body in fetch(connection, _CURRENT, key):
+            text = words.plain(text_from(connection, version, flags, base, body))
+            if text:
+                texts.append((version, text))
+    return Batch(rows[-1][0] if len(rows) == BATCH_MESSAGES else upto, texts)
+
+
+def is_current(connection: Connection, session: int, message: int, message_id: str, version: int) -> bool:
+    """Whether a version is what a living message reads as. In the file's own index each is."""
+    return bool(fetch(connection, _CURRENT, (log.hash_id(session, message_id), message, version)))
+
+
+def text_of(connection: Connection, version: int) -> str:
+    """What of a version is searched: all of it as it was written."""
+    return text_from(
+        connection, version, *fetch_one(connection, "SELECT flags, base, body FROM event WHERE seq = ?", (version,))
+    )
+
+
+def text_from(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> str:
+    """`text_of`, for who has read the row."""
+    if base is not None or flags > bodies.STRICT:
+        joined = bodies.read(connection, version)
+        if joined is None:
+            return ""
+        flags, body = joined.flags, joined.text
+    return "" if body is None else words.searchable(codec.decode(body, flags))
+
+
+def _rows(texts: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """(rows of short texts, rows of long ones)."""
+    short: list[tuple[int, str]] = []
+    long: list[tuple[int, str]] = []
+    for version, text in texts:
+        if len(text) <= words.PIECE:
+            short.append((version, text))
+        else:
+            long += [(LONG * n + version, piece) for n, piece in enumerate(words.pieces(text), 1)]
+    return short, long
+
+
+def add(connection: Connection, batch: Batch) -> None:
+    """Indexes a batch that is as it was read."""
+    now = state(connection, _schema(connection)) or State()
+    short, long = _rows(batch.texts)
+    connection.executemany("INSERT INTO search(rowid, text) VALUES (?, ?)", short + long)
+    size = sum(len(text) for _, text in batch.texts)
+    _save(
+        connection,
+        State(
+            VERSION,
+            batch.last,
+            now.messages + len(batch.texts),
+            now.characters + size,
+            now.long + len(batch.texts) - len(short),
+        ),
+    )
+
+
+def _schema(connection: Connection) -> str:
+    """Where `search` is that this connection sees."""
+    return "main" if state(connection, "temp") is None else "temp"
+
+
+def fill(connection: Connection, upto: int) -> None:
+    """Moves the cursor to `upto` in the caller's transaction."""
+    cursor = (state(connection, _schema(connection)) or State()).seq
+    while cursor < upto:
+        batch = read_batch(connection, cursor, upto)
+        add(connection, batch)
+        cursor = batch.last
+
+
+# ---- taking out
+
+
+def remove(connection: Connection, versions: Sequence[int]) -> None:
+    """Takes versions out whose texts are about to be replaced or deleted; call it while they are still there."""
+    now = state(connection)
+    if now is None:
+        return
+    gone = [version for version in versions if version <= now.seq]
+    if gone and now.version == VERSION:
+        _remove(connection, now, gone)
+    elif gone:
+        drop(connection)  # what it was made from isn't known: the next search makes another
+
+
+def remove_session(connection: Connection, session: int) -> None:
+    """`remove` for every message of a session."""
+    if state(connection) is not None:
+        rows = fetch(
+            connection,
+            "SELECT coalesce(m.current, m.seq) FROM chain c JOIN message m ON m.chain = c.key WHERE c.session = ?",
+            (session,),
+        )
+        remove(connection, [version for (version,) in rows])
+
+
+def _remove(connection: Connection, now: State, versions: Sequence[int]) -> None:
+    each = len(versions) < ERASE_EACH
+    if not each:
+        connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', 0)")
+    left_behind = False
+    for version in versions:
+        text = words.plain(text_of(connection, version))
+        if not text:
+            continue
+        short, long = _rows([(version, text)])
+        connection.executemany("INSERT INTO search(search, rowid, text) VALUES ('delete', ?, ?)", short + long)
+        now = attrs.evolve(
+            now, messages=now.messages - 1, characters=now.characters - len(text), long=now.long - bool(long)
+        )
+        left_behind = left_behind or (each and _leaves_separator(connection, text))
+    if not now.messages:
+        connection.execute("INSERT INTO search(search) VALUES ('delete-all')")
+    elif left_behind or not each:
+        connection.execute("INSERT INTO search(search) VALUES ('optimize')")
+    if not each:
+        connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', 1)")
+    _save(connection, now)
+
+
+def _leaves_separator(connection: Connection, text: str) -> bool:
+    """Whether a word of this text, which no text holds any more, still separates two pages of the index."""
+    stems, plain = Tokenizer(connection).words(text), Tokenizer(connection, stems=False).words(text)
+    long = {word.encode()[:_SEPARATOR]: raw for word, raw in zip(stems, plain, strict=True) if len(word) * 4 >= 12}
+    long = {beginning: raw for beginning, raw in long.items() if len(beginning) == _SEPARATOR}
+    if not long:
+        return False
+    rows = fetch(connection, "SELECT DISTINCT substr(CAST(term AS BLOB), 2, ?) FROM search_idx", (_SEPARATOR,))
+    return any(
+        not fetch(connection, "SELECT 1 FROM search WHERE search MATCH ? LIMIT 1", (f'"{long[separator]}"',))
+        for (separator,) in rows
+        if separator in long
+    )
+
+
+# ---- made anew, and compared
+
+
+def rebuild(connection: Connection) -> None:
+    """Makes an index that is there anew, up to its cursor, in the caller's transaction."""
+    now = state(connection)
+    if now is not None:
+        drop(connection)
+        create(connection)
+        fill(connection, now.seq)
+
+
+_POSTINGS = "SELECT term, count(*), sum(doc), sum((doc % 1000003) * (doc % 1000003)) FROM temp.{} GROUP BY term"
+_SHOWN = 5
+
+
+def check(connection: Connection) -> Iterator[str]:
+    """Where the file's index isn't the one that its texts give: made anew in `temp`, among the read tables there."""
+    there = state(connection)
+    if there is None or there.version != VERSION:
+        return
+    create(connection, "temp")
+    fill(connection, there.seq)
+    anew = state(connection, "temp")
+    if anew != there:
+        yield f"the search index says {there}, and the texts give {anew}"
+    for schema in ("main", "temp"):
+        connection.execute(
+            f"CREATE VIRTUAL TABLE temp.search_{schema} USING fts5vocab('{schema}', 'search', 'instance')"
+        )
+    ours, theirs = _POSTINGS.format("search_main"), _POSTINGS.format("search_temp")
+    for one, other, told in (
+        (ours, theirs, "has other messages for a word than the texts give"),
+        (theirs, ours, "lacks messages for a word that the texts give"),
+    ):
+        for term, *_ in fetch(connection, f"{one} EXCEPT {other} LIMIT ?", (_SHOWN,)):
+            yield f"the search index {told}: {term!r}"

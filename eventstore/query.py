@@ -1,0 +1,133 @@
+"""What a person typed, as terms that a text has or hasn't. Pure, but for the tokenizer that it is given.
+
+Everything is literal but two things: "a phrase" between a pair of quotes, and word* at the end of a word. A word that
+the tokenizer takes apart (don't, 20.04, gen-itgc, Chinese) is the phrase of its pieces. What has no letter or number
+says nothing. The index is asked for single words only; the rest is checked in the texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import attrs
+
+from eventstore import words
+from eventstore.driver import Tokenizer
+
+_QUOTES = str.maketrans("“”„", '"""')
+_SHORTEST_STEM = 2
+_STEM_ENDINGS = ("", "e", "i")  # what the stemmer leaves at the end of a word that it has shortened
+
+
+@attrs.frozen
+class Term:
+    """Words next to each other, by their stems; with `prefix`, the last is the beginning of a word as it is written."""
+
+    stems: tuple[str, ...]
+    expressions: tuple[str, ...]  # of FTS5, one for each single word: a text that has the term fits them all
+    prefix: str | None = None
+
+    def count(self, stems: Sequence[str], plain: Sequence[str], seen: int = 0) -> int:
+        """How often a text has it, whose words are `stems`, and as they are written `plain`.
+
+        Of the first `seen` words, those that it has among these alone don't count.
+        """
+        length = len(self.stems)
+        if length == 1 and self.prefix is None and not seen:
+            return stems.count(self.stems[0])
+        return sum(1 for place in self.places(stems, plain) if place + length > seen)
+
+    def places(self, stems: Sequence[str], plain: Sequence[str]) -> Iterator[int]:
+        """The numbers of the words where a text has it."""
+        length = len(self.stems)
+        if self.prefix is not None:
+            for place in range(len(plain) - length + 1):
+                ends = plain[place + length - 1].startswith(self.prefix)
+                if ends and tuple(stems[place : place + length - 1]) == self.stems[:-1]:
+                    yield place
+            return
+        first, place = self.stems[0], -1
+        with suppress(ValueError):  # of `index`, behind the last
+            while True:
+                place = stems.index(first, place + 1)
+                if length == 1 or tuple(stems[place : place + length]) == self.stems:
+                    yield place
+
+
+@attrs.frozen
+class Query:
+    """Terms that must all occur."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Those of all terms, longest first: these are the rarer words."""
+        found = {expression: None for term in self.terms for expression in term.expressions}
+        return tuple(sorted(found, key=len, reverse=True))
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether words are looked at as they are written, too."""
+        return any(term.prefix is not None for term in self.terms)
+
+    @property
+    def longest(self) -> int:
+        """The words of the longest term."""
+        return max(len(term.stems) for term in self.terms)
+
+
+def parse(text: str, stemming: Tokenizer, plain: Tokenizer) -> Query | None:
+    """The query that a text is, `None` when it holds no word."""
+    terms: dict[Term, None] = {}
+    for part, is_word in _parts(text.translate(_QUOTES)):
+        asks_prefix = is_word and part.endswith("*")
+        typed = words.plain(part.rstrip("*") if asks_prefix else part).rstrip()
+        spans = plain.spans(typed)
+        if not spans:
+            continue
+        written = [word for _, _, word in spans]
+        is_prefix = asks_prefix and spans[-1][1] == len(typed.encode())
+        expressions = [f'"{word}"' for word in (written[:-1] if is_prefix else written) if len(plain.words(word)) == 1]
+        if is_prefix:
+            expressions.append(_prefix_expression(written[-1], stemming))
+        if expressions:
+            prefix = written[-1] if is_prefix else None
+            terms[Term(tuple(stemming.words(typed)), tuple(dict.fromkeys(expressions)), prefix)] = None
+    return Query(tuple(terms)) if terms else None
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """(text, whether it is a single word) of what was typed: what is between two quotes, and the words outside."""
+    start = 0
+    while True:
+        opening = text.find('"', start)
+        closing = text.find('"', opening + 1) if opening >= 0 else -1
+        if closing < 0:
+            break
+        yield from ((word, True) for word in text[start:opening].split())
+        yield text[opening + 1 : closing], False
+        start = closing + 1
+    yield from ((word, True) for word in text[start:].split())
+
+
+def _prefix_expression(word: str, stemming: Tokenizer) -> str:
+    """What a word that begins with `word` must have in the index, which holds stems.
+
+    A stem begins with `word` too; or it is shorter, since the stemmer took from what came before its end. The latter
+    finds more than it should, and so does a beginning that is itself stemmed: the texts are checked.
+    """
+    length = len(word)
+    while length > 1 and not word.startswith(_stem(word[:length], stemming)):
+        length -= 1
+    found = [f'"{word[:length]}" *']
+    if word.isascii() and word.isalpha():
+        for size in range(len(word) - 1, _SHORTEST_STEM - 1, -1):
+            found += [f'"{word[:size]}{ending}"' for ending in _STEM_ENDINGS]
+    return f"({' OR '.join(found[:64])})"
+
+
+def _stem(word: str, stemming: Tokenizer) -> str:
+    stems = stemming.words(word)
+    return stems[0] if len(stems) == 1 else "\0"
