@@ -42,9 +42,10 @@ class State:
 
 def state(connection: Connection, schema: str = "main") -> State | None:
     """The state of the index, `None` when there is none."""
+    columns = "version, seq, messages, characters, long"
     if fetch_one(connection, f"SELECT 1 FROM {schema}.sqlite_schema WHERE name = 'search_index'") is None:
         return None
-    return State(*fetch_one(connection, f"SELECT version, seq, messages, characters, long FROM {schema}.search_index"))
+    return State(*fetch_one(connection, f"SELECT {columns} FROM {schema}.search_index"))
 
 
 def create(connection: Connection, schema: str = "main") -> None:

@@ -60,22 +60,17 @@ class Query:
     """Terms that must all occur."""
 
     terms: tuple[Term, ...]
+    has_prefix: bool = attrs.field(init=False)  # whether words are looked at as they are written, too
+    expressions: tuple[str, ...] = attrs.field(init=False)  # of all terms, longest first: these are the rarer words
 
-    @property
-    def expressions(self) -> tuple[str, ...]:
-        """Those of all terms, longest first: these are the rarer words."""
-        found = {expression: None for term in self.terms for expression in term.expressions}
-        return tuple(sorted(found, key=len, reverse=True))
-
-    @property
-    def has_prefix(self) -> bool:
-        """Whether words are looked at as they are written, too."""
+    @has_prefix.default
+    def _any_prefix(self) -> bool:
         return any(term.prefix is not None for term in self.terms)
 
-    @property
-    def longest(self) -> int:
-        """The words of the longest term."""
-        return max(len(term.stems) for term in self.terms)
+    @expressions.default
+    def _all_expressions(self) -> tuple[str, ...]:
+        found = {expression: None for term in self.terms for expression in term.expressions}
+        return tuple(sorted(found, key=len, reverse=True))
 
 
 def parse(text: str, stemming: Tokenizer, plain: Tokenizer) -> Query | None:

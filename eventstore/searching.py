@@ -7,12 +7,12 @@ where. Weighed are the newest messages that fit, up to `WEIGHED`, by BM25 with a
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from math import log as ln
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -20,7 +20,7 @@ from eventstore import clock, index, log, paths, query, snippets, words
 from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
-from eventstore.index import LONG
+from eventstore.index import LONG, State
 from eventstore.query import Query, Term
 from eventstore.store import Store
 from eventstore.tree import ENDLESS
@@ -29,10 +29,12 @@ from eventstore.types import SearchResult, check_aware
 WEIGHED = 2_000  # messages that fit, newest first: among more, the best is looked for in these
 WEIGHED_CHARACTERS = 32 * 1024 * 1024
 _TOGETHER = 32  # words that the index is asked for at once
-_WINDOW = 500
+_WINDOW = 64  # candidates read together, with their bodies
 _MOST_COUNTED = 20_000  # a word in more messages than that is as common as one in that many
 _IDLE_EVENTS = 10_000  # events without text that the cursor stays behind
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's k1 and b
+
+Row: TypeAlias = tuple[Any, ...]
 
 
 @attrs.frozen
@@ -44,8 +46,8 @@ class Filters:
     since: int | None
     until: int | None
 
-    def where(self, connection: Connection) -> tuple[str, str, list[Any]] | None:
-        """(joins, conditions, bindings) of SQL over `search s`; `None` when nothing can pass."""
+    def where(self, connection: Connection) -> tuple[str, list[Any]] | None:
+        """(conditions, bindings) of SQL on the version `v` and the message `a`; `None` when nothing can pass."""
         conditions, bindings = "", list[Any]()
         if self.session is not None:
             session = paths.find_session(connection, self.session)
@@ -58,12 +60,7 @@ class Filters:
             if bound is not None:
                 conditions += f" AND coalesce(a.created_at, a.recorded_at) {sign} ?"
                 bindings.append(bound)
-        joins = ""
-        if conditions:
-            joins = f" CROSS JOIN event v ON v.seq = s.rowid & {LONG - 1}"
-        if "a." in conditions:
-            joins += " CROSS JOIN event a ON a.seq = coalesce(v.message, v.seq)"
-        return joins, conditions, bindings
+        return conditions, bindings
 
 
 def search(
@@ -82,10 +79,16 @@ def search(
         asked = query.parse(text, Tokenizer(connection), Tokenizer(connection, stems=False))
         if asked is None or limit == 0:
             return []
-        if not _is_behind(connection):
-            return _Search(connection, asked, filters).best(limit)
-    with _caught_up(store) as connection:
-        return _Search(connection, asked, filters).best(limit)
+        now = _if_up_to_date(connection)
+        if now is not None:
+            return _Search(connection, asked, filters, now, beside=False).best(limit)
+    if store.database.read_only:
+        with store.database.aside() as connection:
+            return _Search(connection, asked, filters, _make_beside(connection), beside=True).best(limit)
+    _catch_up(store)
+    with store.read() as connection:
+        now = index.state(connection) or State()
+        return _Search(connection, asked, filters, now, beside=False).best(limit)
 
 
 def _checked(
@@ -113,27 +116,23 @@ def _checked(
 # ---- the index up to the log's end
 
 
-def _is_behind(connection: Connection) -> bool:
+def _if_up_to_date(connection: Connection) -> State | None:
+    """The state of an index that knows all texts."""
     now = index.state(connection)
     if now is None or now.version != index.VERSION:
-        return True
+        return None
     latest = log.latest_seq(connection)
-    return now.seq < latest and (latest - now.seq > _IDLE_EVENTS or index.has_new(connection, now.seq))
+    if now.seq == latest or (latest - now.seq <= _IDLE_EVENTS and not index.has_new(connection, now.seq)):
+        return now
+    return None
 
 
-@contextmanager
-def _caught_up(store: Store) -> Iterator[Connection]:
-    """A connection that sees an index of all that was committed before."""
-    if store.database.read_only:
-        with store.database.aside() as connection:
-            if index.state(connection) is None:
-                index.create(connection)
-            index.fill(connection, log.latest_seq(connection))
-            yield connection
-    else:
-        _catch_up(store)
-        with store.read() as connection:
-            yield connection
+def _make_beside(connection: Connection) -> State:
+    """Brings the index up to date that is in memory, where the file can't be written."""
+    if index.state(connection) is None:
+        index.create(connection)
+    index.fill(connection, log.latest_seq(connection))
+    return index.state(connection) or State()
 
 
 def _catch_up(store: Store) -> None:
@@ -161,130 +160,131 @@ def _catch_up(store: Store) -> None:
             index.add(connection, batch)
 
 
-def _cursor(state: index.State | None) -> int:
+def _cursor(state: State | None) -> int:
     return 0 if state is None or state.version != index.VERSION else state.seq
 
 
 # ---- one search
 
 
-@attrs.frozen
-class _Found:
-    """A message that fits, with its text."""
+class _Found(NamedTuple):
+    """A message that fits, with its text. The larger, the better: by score, then the newer."""
 
     score: float
     seq: int
-    session: str
+    session: int
     id: str
     role: str
     created_at: int
     content: str
 
 
-_DETAILS = (
-    "SELECT a.seq, n.name, a.id, v.role, coalesce(a.created_at, a.recorded_at), v.session, v.flags, v.base, v.body "
-    "FROM event v JOIN event a ON a.seq = coalesce(v.message, v.seq) JOIN name n ON n.session = v.session "
-    "WHERE v.seq = ?"
-)
+_DETAILS = "v.seq, v.session, v.role, v.flags, v.base, v.body, a.seq, a.id, coalesce(a.created_at, a.recorded_at) "
+_MESSAGE = "CROSS JOIN event a ON a.seq = coalesce(v.message, v.seq)"
+_VERSION = f"CROSS JOIN event v ON v.seq = s.rowid & {LONG - 1}"
 
 
 class _Search:
-    """A query at work on one state."""
+    """A query at work on one state. `beside`: the index is one in memory, which keeps what has left the file's."""
 
-    def __init__(self, connection: Connection, asked: Query, filters: Filters) -> None:
+    def __init__(self, connection: Connection, asked: Query, filters: Filters, now: State, *, beside: bool) -> None:
         self._connection = connection
         self._query = asked
         self._where = filters.where(connection)
-        self._state = index.state(connection) or index.State()
+        self._state = now
+        self._beside = beside
         self._stemming = Tokenizer(connection)
         self._plain = Tokenizer(connection, stems=False)
-        self._weights: list[float] | None = None
+        self._fitted = 0  # messages that fit, as far as they were looked at
+        self._names: dict[int, str] = {}
+        self._weights: list[float] = []
 
     def best(self, limit: int | None) -> list[SearchResult]:
         """The results, all of them or the best."""
         if self._where is None or not self._state.messages:
             return []
-        order: Callable[[_Found], tuple[float, int]] = lambda found: (found.score, found.seq)  # noqa: E731
         fitting = self._fitting(limit)
-        best = sorted(fitting, key=order, reverse=True) if limit is None else heapq.nlargest(limit, fitting, key=order)
-        return [self._result(found) for found in best]
+        best = sorted(fitting, reverse=True) if limit is None else heapq.nlargest(limit, fitting)
+        alone = self._weigh_count(self._fitted) if len(self._query.terms) == 1 else 1.0  # the same for each
+        return [self._result(found, alone) for found in best]
 
-    def _result(self, found: _Found) -> SearchResult:
-        snippet = snippets.cut(found.content, self._query, self._stemming, self._plain)
-        created_at = clock.to_datetime(found.created_at)
-        return SearchResult(
-            found.session,
-            found.id,
-            found.role,
-            found.content,
-            snippet.text,
-            snippet.highlights,
-            created_at,
-            found.score,
-        )
+    def _result(self, found: _Found, weight: float) -> SearchResult:
+        score, _, session, message_id, role, created_at, content = found
+        name = self._names.get(session)
+        if name is None:
+            name = self._names[session] = log.session_name(self._connection, session)
+        text, highlights = snippets.cut(content, self._query, self._stemming, self._plain)
+        time = clock.to_datetime(created_at)
+        return SearchResult(name, message_id, role, content, text, highlights, time, score * weight)
 
     def _fitting(self, limit: int | None) -> Iterator[_Found]:
-        count = characters = 0
-        for version in self._candidates():
-            found = self._weigh(version)
+        characters = 0
+        for row in self._candidates():
+            found = self._weigh(row)
             if found is None:
                 continue
             yield found
-            count += 1
+            self._fitted += 1
             characters += len(found.content)
-            enough = count >= WEIGHED or characters >= WEIGHED_CHARACTERS
-            if limit is not None and count >= limit and enough:
+            enough = self._fitted >= WEIGHED or characters >= WEIGHED_CHARACTERS
+            if limit is not None and self._fitted >= limit and enough:
                 return
 
     # ---- from the index
 
-    def _candidates(self) -> Iterator[int]:
+    def _candidates(self) -> Iterator[Row]:
         """The versions whose rows have all the words, newest first."""
         expressions = self._query.expressions
-        together = [" AND ".join(expressions[i : i + _TOGETHER]) for i in range(0, len(expressions), _TOGETHER)]
-        short = self._windows(together[0]) if len(together) == 1 else self._common(together, 0, LONG)
+        if len(expressions) <= _TOGETHER:
+            short = self._windows(" AND ".join(expressions))
+        else:
+            together = [" AND ".join(expressions[i : i + _TOGETHER]) for i in range(0, len(expressions), _TOGETHER)]
+            short = self._common(together, 0, LONG)
         if not self._state.long:
             return short
-        return heapq.merge(short, self._common(expressions, LONG, ENDLESS), reverse=True)
+        return heapq.merge(short, self._common(expressions, LONG, ENDLESS), key=itemgetter(0), reverse=True)
 
-    def _rows(self, expression: str, low: int, high: int, limit: int) -> list[int]:
+    def _windows(self, expression: str) -> Iterator[Row]:
         assert self._where is not None
-        joins, conditions, bindings = self._where
-        rows = fetch(
-            self._connection,
-            f"SELECT s.rowid FROM search s{joins} WHERE s.search MATCH ? AND s.rowid >= ? AND s.rowid < ?{conditions} "
-            "ORDER BY s.rowid DESC LIMIT ?",
-            (expression, low, high, *bindings, limit),
-        )
-        return [row for (row,) in rows]
-
-    def _windows(self, expression: str) -> Iterator[int]:
+        conditions, bindings = self._where
         high = LONG
         while True:
-            rows = self._rows(expression, 0, high, _WINDOW)
+            rows = fetch(
+                self._connection,
+                f"SELECT {_DETAILS} FROM search s CROSS JOIN event v ON v.seq = s.rowid {_MESSAGE} "
+                f"WHERE s.search MATCH ? AND s.rowid < ?{conditions} ORDER BY s.rowid DESC LIMIT ?",
+                (expression, high, *bindings, _WINDOW),
+            )
             yield from rows
             if len(rows) < _WINDOW:
                 return
-            high = rows[-1]
+            high = rows[-1][0]
 
-    def _common(self, expressions: Sequence[str], low: int, high: int) -> Iterator[int]:
+    def _common(self, expressions: Sequence[str], low: int, high: int) -> Iterator[Row]:
         """The versions that fit every expression, if need be each in another of their rows."""
+        assert self._where is not None
+        conditions, bindings = self._where
         common: set[int] | None = None
         for expression in expressions:
-            rows = {row & (LONG - 1) for row in self._rows(expression, low, high, -1)}
-            common = rows if common is None else common & rows
+            rows = fetch(
+                self._connection,
+                f"SELECT v.seq FROM search s {_VERSION} {_MESSAGE} "
+                f"WHERE s.search MATCH ? AND s.rowid >= ? AND s.rowid < ?{conditions}",
+                (expression, low, high, *bindings),
+            )
+            versions = {version for (version,) in rows}
+            common = versions if common is None else common & versions
             if not common:
-                break
-        return iter(sorted(common or (), reverse=True))
+                return
+        for version in sorted(common or (), reverse=True):
+            yield fetch_one(self._connection, f"SELECT {_DETAILS} FROM event v {_MESSAGE} WHERE v.seq = ?", (version,))
 
     # ---- from the texts
 
-    def _weigh(self, version: int) -> _Found | None:
+    def _weigh(self, row: Row) -> _Found | None:
         """A candidate with its score, `None` when its text doesn't fit, or isn't a living message's any more."""
-        seq, name, message_id, role, created_at, session, flags, base, body = fetch_one(
-            self._connection, _DETAILS, (version,)
-        )
-        if not index.is_current(self._connection, session, seq, message_id, version):
+        version, session, role, flags, base, body, seq, message_id, created_at = row
+        if self._beside and not index.is_current(self._connection, session, seq, message_id, version):
             return None
         content = index.text_from(self._connection, version, flags, base, body)
         prepared = words.plain(content)
@@ -292,36 +292,46 @@ class _Search:
         if not all(counts):
             return None
         norm = _SATURATION * (1 - _LENGTH + _LENGTH * len(prepared) * self._state.messages / self._state.characters)
-        pairs = zip(self._weights_of_terms(), counts, strict=True)
-        score = sum(weight * count * (_SATURATION + 1) / (count + norm) for weight, count in pairs)
-        return _Found(score, seq, name, message_id, role, created_at, content)
+        score = 0.0
+        for weight, count in zip(self._weights or self._weigh_terms(), counts, strict=True):
+            score += weight * count * (_SATURATION + 1) / (count + norm)
+        return _Found(score, seq, session, message_id, role, created_at, content)
 
     def _counts(self, prepared: str) -> list[int]:
         """How often each term occurs."""
-        terms, longest = self._query.terms, self._query.longest
+        terms, has_prefix = self._query.terms, self._query.has_prefix
+        if len(prepared) <= words.PIECE:
+            stems = self._stemming.words(prepared)
+            plain = self._plain.words(prepared) if has_prefix else stems
+            return [term.count(stems, plain) for term in terms]
+        longest = max(len(term.stems) for term in terms)
         counts = [0] * len(terms)
-        stems: list[str] = []
-        plain: list[str] = []
+        stems, plain = [], []
         for piece in words.pieces(prepared):
             kept = max(len(stems) - longest + 1, 0)
-            stems, before = stems[kept:] + self._stemming.words(piece), len(stems) - kept
-            plain = plain[kept:] + self._plain.words(piece) if self._query.has_prefix else stems
+            seen = len(stems) - kept
+            stems = stems[kept:] + self._stemming.words(piece)
+            plain = plain[kept:] + self._plain.words(piece) if has_prefix else stems
             for number, term in enumerate(terms):
-                counts[number] += term.count(stems, plain, before)
-            if piece is prepared and not all(counts):
-                break
+                counts[number] += term.count(stems, plain, seen)
         return counts
 
-    def _weights_of_terms(self) -> list[float]:
-        if self._weights is None:
-            self._weights = [self._weight(term) for term in self._query.terms]
+    def _weigh_terms(self) -> list[float]:
+        """How much each term tells: the fewer messages have it, the more."""
+        terms = self._query.terms
+        if len(terms) == 1:
+            self._weights = [1.0]
+        else:
+            self._weights = [self._weigh_count(self._count(term)) for term in terms]
         return self._weights
 
-    def _weight(self, term: Term) -> float:
-        """How much a term tells: the fewer messages have it, the more."""
+    def _weigh_count(self, count: int) -> float:
+        return ln(1 + (max(self._state.messages - count, 0) + 0.5) / (count + 0.5))
+
+    def _count(self, term: Term) -> int:
         (count,) = fetch_one(
             self._connection,
             "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)",
             (" AND ".join(islice(term.expressions, _TOGETHER)), _MOST_COUNTED),
         )
-        return ln(1 + (max(self._state.messages - count, 0) + 0.5) / (count + 0.5))
+        return int(count)

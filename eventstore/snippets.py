@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-
-import attrs
+from typing import NamedTuple, TypeAlias
 
 from eventstore import words
 from eventstore.driver import Tokenizer, grapheme_breaks
@@ -18,100 +17,117 @@ LEAD = 40  # of them before the first match, at most
 BLOCK = 4_000  # characters looked at together
 _DOTS = "…"
 
-
-@attrs.frozen
-class Snippet:
-    """Plain text, and (start, end) of what matched in it."""
-
-    text: str
-    highlights: tuple[tuple[int, int], ...]
+Highlights: TypeAlias = tuple[tuple[int, int], ...]
 
 
-@attrs.frozen
-class _Match:
+class _Match(NamedTuple):
     start: int
     end: int
     term: int
 
 
-def cut(content: str, query: Query, stemming: Tokenizer, plain: Tokenizer) -> Snippet:
-    """The stretch of `content` where the most of the query's terms are near each other, the first of these."""
-    best: tuple[str, list[_Match], int] = (content[:BLOCK], [], 0)
-    most = start = 0
-    for block in words.pieces(content, BLOCK):
-        matches = _matches(block, query, stemming, plain)
-        terms = _most_terms(matches)[0]
-        if terms > most:
-            most, best = terms, (block, matches, start)
-        if most == len(query.terms):
-            break
-        start += len(block)
-    block, matches, start = best
-    return _cut(block, matches, starts=start == 0, ends=start + len(block) == len(content))
+class _Block(NamedTuple):
+    """A stretch of a text, and what matches in it; from match number `first` on, `terms` different terms are near."""
+
+    start: int
+    text: str
+    matches: list[_Match]
+    terms: int
+    first: int
 
 
-def _matches(block: str, query: Query, stemming: Tokenizer, plain: Tokenizer) -> list[_Match]:
-    prepared = words.plain(block)
+def cut(content: str, query: Query, stemming: Tokenizer, plain: Tokenizer) -> tuple[str, Highlights]:
+    """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other."""
+    best = _Block(0, content[:BLOCK], [], 0, 0)
+    start = 0
+    for text in words.pieces(content, BLOCK):
+        matches = _matches(text, query, stemming, plain)
+        terms, first = _most_terms(matches, len(query.terms))
+        if terms > best.terms:
+            best = _Block(start, text, matches, terms, first)
+            if terms == len(query.terms):
+                break
+        start += len(text)
+    return _cut(best, len(content))
+
+
+def _matches(text: str, query: Query, stemming: Tokenizer, plain: Tokenizer) -> list[_Match]:
+    is_ascii = text.isascii()
+    prepared = text if is_ascii else words.plain(text)
     spans = stemming.spans(prepared)
     stems = [word for _, _, word in spans]
     written = plain.words(prepared) if query.has_prefix else stems
-    offsets = None if block.isascii() else words.plain_offsets(block)
-    found = []
-    for number, term in enumerate(query.terms):
-        for place in term.places(stems, written):
-            start, end = spans[place][0], spans[place + len(term.stems) - 1][1]
-            if offsets is not None:
-                start, end = bisect_right(offsets, start) - 1, bisect_left(offsets, end)
-            found.append(_Match(start, end, number))
-    return sorted(found, key=lambda match: (match.start, match.end))
+    found = [
+        _Match(spans[place][0], spans[place + len(term.stems) - 1][1], number)
+        for number, term in enumerate(query.terms)
+        for place in term.places(stems, written)
+    ]
+    found.sort()
+    if is_ascii or not found:
+        return found
+    offsets = words.plain_offsets(text)
+    return [_Match(bisect_right(offsets, start) - 1, bisect_left(offsets, end), number) for start, end, number in found]
 
 
-def _most_terms(matches: Sequence[_Match]) -> tuple[int, int]:
-    """(how many different terms, from which match on) of the window with the most of them."""
+def _most_terms(matches: Sequence[_Match], terms: int) -> tuple[int, int]:
+    """(how many different terms, from which match on) of the window with the most of them, the first of these."""
+    if terms == 1 or not matches:
+        return min(len(matches), 1), 0
     most, first = 0, 0
-    for index, match in enumerate(matches):
-        near = {other.term for other in _near(matches, index, match.start + WIDTH - LEAD)}
+    for number, match in enumerate(matches):
+        near = set[int]()
+        for other in matches[number:]:
+            if other.start >= match.start + WIDTH - LEAD:
+                break
+            near.add(other.term)
         if len(near) > most:
-            most, first = len(near), index
+            most, first = len(near), number
+            if most == terms:
+                break
     return most, first
 
 
-def _near(matches: Sequence[_Match], index: int, end: int) -> list[_Match]:
-    found = []
-    for match in matches[index:]:
-        if match.start >= end:
-            break
-        found.append(match)
-    return found
-
-
-def _cut(block: str, matches: Sequence[_Match], *, starts: bool, ends: bool) -> Snippet:
-    line = "".join(_shown(char) for char in block) if not (block.isascii() and block.isprintable()) else block
-    breaks: Sequence[int] = range(len(line) + 1) if line.isascii() else grapheme_breaks(line)
-    if len(line) <= WIDTH:
-        low, high = 0, len(line)
-    else:
-        first = matches[_most_terms(matches)[1]].start if matches else 0
-        low = max(0, min(first - LEAD, len(line) - WIDTH))
-        low = breaks[bisect_left(breaks, low)] if low else 0
-        low = _after_space(line, breaks, low, first) if low else 0
-        high = min(len(line), low + WIDTH)
-        high = breaks[bisect_right(breaks, high) - 1]
-        high = _before_space(line, breaks, high, low + WIDTH // 2) if high < len(line) else high
-        high = max(high, low)
-    before = "" if starts and low == 0 else _DOTS
-    after = "" if ends and high == len(line) else _DOTS
+def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
+    text, matches = block.text, block.matches
+    is_ascii = text.isascii()
+    line = text if is_ascii and text.isprintable() else "".join(map(_shown, text))
+    breaks: Sequence[int] = range(len(line) + 1) if is_ascii else grapheme_breaks(line)
+    low, high = 0, len(line)
+    if len(line) > WIDTH:
+        low, high = _bounds(line, breaks, matches[block.first].start if matches else 0)
+    before = "" if block.start + low == 0 else _DOTS
+    after = "" if block.start + high == length else _DOTS
     shift = len(before) - low
     spans: list[tuple[int, int]] = []
-    for match in matches:
-        if match.start >= low and match.end <= high:
-            start = breaks[bisect_right(breaks, match.start) - 1]
-            end = breaks[bisect_left(breaks, match.end)]
-            if spans and start < spans[-1][1]:
-                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-            else:
-                spans.append((start, end))
-    return Snippet(before + line[low:high] + after, tuple((start + shift, end + shift) for start, end in spans))
+    for start, end, _ in matches:
+        if start < low or end > high:
+            continue
+        if not is_ascii:
+            start, end = breaks[bisect_right(breaks, start) - 1], breaks[bisect_left(breaks, end)]
+        start, end = start + shift, end + shift
+        if spans and start < spans[-1][1]:
+            start, end = spans[-1][0], max(end, spans.pop()[1])
+        spans.append((start, end))
+    return f"{before}{line[low:high]}{after}", tuple(spans)
+
+
+def _bounds(line: str, breaks: Sequence[int], first: int) -> tuple[int, int]:
+    """Where a long line is cut: between words where it can be, else between whole characters."""
+    low = max(0, min(first - LEAD, len(line) - WIDTH))
+    if low:
+        low = breaks[bisect_left(breaks, low)]
+        space = line.find(" ", low - 1, first)
+        low = space + 1 if space >= 0 and _is_break(breaks, space + 1) else low
+    high = min(len(line), low + WIDTH)
+    if high < len(line):
+        high = breaks[bisect_right(breaks, high) - 1]
+        space = line.rfind(" ", low + WIDTH // 2, high + 1)
+        high = space if space >= 0 and _is_break(breaks, space) else high
+    return low, max(low, high)
+
+
+def _is_break(breaks: Sequence[int], at: int) -> bool:
+    return breaks[bisect_left(breaks, at)] == at
 
 
 def _shown(char: str) -> str:
@@ -119,17 +135,3 @@ def _shown(char: str) -> str:
     if "\ud800" <= char <= "\udfff":
         return "\ufffd"
     return " " if char.isspace() or (not char.isprintable() and ord(char) < 0xA0) else char
-
-
-def _after_space(line: str, breaks: Sequence[int], low: int, most: int) -> int:
-    space = line.find(" ", low - 1, most)
-    return space + 1 if space >= 0 and _is_break(breaks, space + 1) else low
-
-
-def _before_space(line: str, breaks: Sequence[int], high: int, least: int) -> int:
-    space = line.rfind(" ", least, high + 1)
-    return space if space >= 0 and _is_break(breaks, space) else high
-
-
-def _is_break(breaks: Sequence[int], at: int) -> bool:
-    return breaks[bisect_left(breaks, at)] == at
