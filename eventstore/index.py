@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from eventstore import bodies, codec, log, words
-from eventstore.driver import Connection, Tokenizer, fetch, fetch_one, fts5_tokenize_option
+from eventstore.driver import Connection, Error, Tokenizer, fetch, fetch_one, fts5_tokenize_option
 
 VERSION = 1  # of how a text becomes rows: an index of another one is made anew
 LONG = 1 << 40  # rows from here on are parts of long texts
@@ -40,12 +40,22 @@ class State:
     long: int = 0  # messages of several rows
 
 
+_STATE = "SELECT version, seq, messages, characters, long FROM {}.search_index"
+
+
 def state(connection: Connection, schema: str = "main") -> State | None:
     """The state of the index, `None` when there is none."""
-    columns = "version, seq, messages, characters, long"
     if fetch_one(connection, f"SELECT 1 FROM {schema}.sqlite_schema WHERE name = 'search_index'") is None:
         return None
-    return State(*fetch_one(connection, f"SELECT {columns} FROM {schema}.search_index"))
+    return State(*fetch_one(connection, _STATE.format(schema)))
+
+
+def state_if_there(connection: Connection) -> State | None:
+    """`state`, quicker where there is one."""
+    try:
+        return State(*fetch_one(connection, _STATE.format("main")))
+    except Error:
+        return state(connection)
 
 
 def create(connection: Connection, schema: str = "main") -> None:
@@ -114,7 +124,7 @@ def read_batch(connection: Connection, after: int, upto: int) -> Batch:
         size += bytes
         key = (log.hash_id(session, message_id), message, version)
         for flags, base, body in fetch(connection, _CURRENT, key):
-            text = words.plain(text_from(connection, version, flags, base, body))
+            text = text_from(connection, version, flags, base, body)
             if text:
                 texts.append((version, text))
     return Batch(rows[-1][0] if len(rows) == BATCH_MESSAGES else upto, texts)
@@ -147,10 +157,11 @@ def _rows(texts: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], list
     short: list[tuple[int, str]] = []
     long: list[tuple[int, str]] = []
     for version, text in texts:
-        if len(text) <= words.PIECE:
-            short.append((version, text))
+        prepared = words.plain(text)
+        if len(prepared) <= words.PIECE:
+            short.append((version, prepared))
         else:
-            long += [(LONG * n + version, piece) for n, piece in enumerate(words.pieces(text), 1)]
+            long += [(LONG * n + version, piece) for n, piece in enumerate(words.pieces(prepared), 1)]
     return short, long
 
 
@@ -218,7 +229,7 @@ def _remove(connection: Connection, now: State, versions: Sequence[int]) -> None
         connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', 0)")
     left_behind = False
     for version in versions:
-        text = words.plain(text_of(connection, version))
+        text = text_of(connection, version)
         if not text:
             continue
         short, long = _rows([(version, text)])
@@ -238,7 +249,8 @@ def _remove(connection: Connection, now: State, versions: Sequence[int]) -> None
 
 def _leaves_separator(connection: Connection, text: str) -> bool:
     """Whether a word of this text, which no text holds any more, still separates two pages of the index."""
-    stems, plain = Tokenizer(connection).words(text), Tokenizer(connection, stems=False).words(text)
+    prepared = words.plain(text)
+    stems, plain = Tokenizer(connection).words(prepared), Tokenizer(connection, stems=False).words(prepared)
     long = {word.encode()[:_SEPARATOR]: raw for word, raw in zip(stems, plain, strict=True) if len(word) * 4 >= 12}
     long = {beginning: raw for beginning, raw in long.items() if len(beginning) == _SEPARATOR}
     if not long:

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
-from eventstore import clock, index, log, paths, query, snippets, words
+from eventstore import clock, index, log, paths, query, snippets
 from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
 from eventstore.index import LONG, State
 from eventstore.query import Query, Term
+from eventstore.snippets import Finder, Match
 from eventstore.store import Store
 from eventstore.tree import ENDLESS
 from eventstore.types import SearchResult, check_aware
@@ -33,6 +34,10 @@ _WINDOW = 64  # candidates read together, with their bodies
 _MOST_COUNTED = 20_000  # a word in more messages than that is as common as one in that many
 _IDLE_EVENTS = 10_000  # events without text that the cursor stays behind
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's k1 and b
+
+_KEPT_QUERIES = 100
+_KEPT_CHARACTERS = 200
+_PARSED: dict[str, Query | None] = {}  # a query means the same in every store
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -76,7 +81,7 @@ def search(
     """The messages that hold all that is asked for, best first, of equal ones the newest first."""
     filters = _checked(session, text, limit, role, since, until)
     with store.read() as connection:
-        asked = query.parse(text, Tokenizer(connection), Tokenizer(connection, stems=False))
+        asked = _parse(connection, text)
         if asked is None or limit == 0:
             return []
         now = _if_up_to_date(connection)
@@ -89,6 +94,19 @@ def search(
     with store.read() as connection:
         now = index.state(connection) or State()
         return _Search(connection, asked, filters, now, beside=False).best(limit)
+
+
+def _parse(connection: Connection, text: str) -> Query | None:
+    """As `query.parse`, which one search asks as the next: short ones are kept."""
+    kept = _PARSED.get(text, _PARSED)
+    if not isinstance(kept, dict):
+        return kept
+    asked = query.parse(text, Tokenizer(connection), Tokenizer(connection, stems=False))
+    if len(text) <= _KEPT_CHARACTERS:
+        if len(_PARSED) >= _KEPT_QUERIES:
+            _PARSED.clear()
+        _PARSED[text] = asked
+    return asked
 
 
 def _checked(
@@ -118,7 +136,7 @@ def _checked(
 
 def _if_up_to_date(connection: Connection) -> State | None:
     """The state of an index that knows all texts."""
-    now = index.state(connection)
+    now = index.state_if_there(connection)
     if now is None or now.version != index.VERSION:
         return None
     latest = log.latest_seq(connection)
@@ -177,6 +195,7 @@ class _Found(NamedTuple):
     role: str
     created_at: int
     content: str
+    matches: list[Match] | None  # of a short text
 
 
 _DETAILS = "v.seq, v.session, v.role, v.flags, v.base, v.body, a.seq, a.id, coalesce(a.created_at, a.recorded_at) "
@@ -193,8 +212,7 @@ class _Search:
         self._where = filters.where(connection)
         self._state = now
         self._beside = beside
-        self._stemming = Tokenizer(connection)
-        self._plain = Tokenizer(connection, stems=False)
+        self._finder = Finder(asked, Tokenizer(connection), Tokenizer(connection, stems=False))
         self._fitted = 0  # messages that fit, as far as they were looked at
         self._names: dict[int, str] = {}
         self._weights: list[float] = []
@@ -209,11 +227,11 @@ class _Search:
         return [self._result(found, alone) for found in best]
 
     def _result(self, found: _Found, weight: float) -> SearchResult:
-        score, _, session, message_id, role, created_at, content = found
+        score, _, session, message_id, role, created_at, content, matches = found
         name = self._names.get(session)
         if name is None:
             name = self._names[session] = log.session_name(self._connection, session)
-        text, highlights = snippets.cut(content, self._query, self._stemming, self._plain)
+        text, highlights = self._finder.cut(content, matches)
         time = clock.to_datetime(created_at)
         return SearchResult(name, message_id, role, content, text, highlights, time, score * weight)
 
@@ -287,34 +305,15 @@ class _Search:
         if self._beside and not index.is_current(self._connection, session, seq, message_id, version):
             return None
         content = index.text_from(self._connection, version, flags, base, body)
-        prepared = words.plain(content)
-        counts = self._counts(prepared)
+        matches = self._finder.matches(content) if len(content) <= snippets.BLOCK else None
+        counts = self._finder.counts(content, matches)
         if not all(counts):
             return None
-        norm = _SATURATION * (1 - _LENGTH + _LENGTH * len(prepared) * self._state.messages / self._state.characters)
+        norm = _SATURATION * (1 - _LENGTH + _LENGTH * len(content) * self._state.messages / self._state.characters)
         score = 0.0
         for weight, count in zip(self._weights or self._weigh_terms(), counts, strict=True):
             score += weight * count * (_SATURATION + 1) / (count + norm)
-        return _Found(score, seq, session, message_id, role, created_at, content)
-
-    def _counts(self, prepared: str) -> list[int]:
-        """How often each term occurs."""
-        terms, has_prefix = self._query.terms, self._query.has_prefix
-        if len(prepared) <= words.PIECE:
-            stems = self._stemming.words(prepared)
-            plain = self._plain.words(prepared) if has_prefix else stems
-            return [term.count(stems, plain) for term in terms]
-        longest = max(len(term.stems) for term in terms)
-        counts = [0] * len(terms)
-        stems, plain = [], []
-        for piece in words.pieces(prepared):
-            kept = max(len(stems) - longest + 1, 0)
-            seen = len(stems) - kept
-            stems = stems[kept:] + self._stemming.words(piece)
-            plain = plain[kept:] + self._plain.words(piece) if has_prefix else stems
-            for number, term in enumerate(terms):
-                counts[number] += term.count(stems, plain, seen)
-        return counts
+        return _Found(score, seq, session, message_id, role, created_at, content, matches)
 
     def _weigh_terms(self) -> list[float]:
         """How much each term tells: the fewer messages have it, the more."""

@@ -1,5 +1,5 @@
-"""What a result shows of its text: a stretch around what matched, on one line, and where in it the matches are. Pure,
-but for the tokenizers that it is given.
+"""What matches in a text, and what a result shows of it: a stretch around what matched, on one line, with the places of
+the matches in it. Pure, but for the tokenizers that it is given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _DOTS = "…"
 Highlights: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class _Match(NamedTuple):
+class Match(NamedTuple):
+    """Where a term stands in a text, and the term's number in the query."""
+
     start: int
     end: int
     term: int
@@ -31,45 +33,89 @@ class _Block(NamedTuple):
 
     start: int
     text: str
-    matches: list[_Match]
+    matches: list[Match]
     terms: int
     first: int
 
 
-def cut(content: str, query: Query, stemming: Tokenizer, plain: Tokenizer) -> tuple[str, Highlights]:
-    """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other."""
-    best = _Block(0, content[:BLOCK], [], 0, 0)
-    start = 0
-    for text in words.pieces(content, BLOCK):
-        matches = _matches(text, query, stemming, plain)
-        terms, first = _most_terms(matches, len(query.terms))
-        if terms > best.terms:
-            best = _Block(start, text, matches, terms, first)
-            if terms == len(query.terms):
-                break
-        start += len(text)
-    return _cut(best, len(content))
+class Finder:
+    """A query at work on texts."""
+
+    def __init__(self, query: Query, stemming: Tokenizer, plain: Tokenizer) -> None:
+        self._query = query
+        self._stemming = stemming
+        self._plain = plain
+        term = query.terms[0]
+        self._alone = term.stems[0] if len(query.terms) == len(term.stems) == 1 and term.prefix is None else None
+
+    def matches(self, text: str) -> list[Match]:
+        """What matches in a text, in order."""
+        is_ascii = text.isascii()
+        prepared = text if is_ascii else words.plain(text)
+        spans = self._stemming.spans(prepared)
+        if self._alone is not None:
+            found = [Match(start, end, 0) for start, end, word in spans if word == self._alone]
+        else:
+            found = self._matches(prepared, spans)
+        if is_ascii or not found:
+            return found
+        offsets = words.plain_offsets(text)
+        return [
+            Match(bisect_right(offsets, start) - 1, bisect_left(offsets, end), number) for start, end, number in found
+        ]
+
+    def _matches(self, prepared: str, spans: Sequence[tuple[int, int, str]]) -> list[Match]:
+        stems = [word for _, _, word in spans]
+        plain = self._plain.words(prepared) if self._query.has_prefix else stems
+        return sorted(
+            Match(spans[place][0], spans[place + len(term.stems) - 1][1], number)
+            for number, term in enumerate(self._query.terms)
+            for place in term.places(stems, plain)
+        )
+
+    def counts(self, text: str, matches: list[Match] | None) -> list[int]:
+        """How often each term occurs in a text, whose `matches` are given if it is short."""
+        if matches is not None:
+            if self._alone is not None:
+                return [len(matches)]
+            found = [match.term for match in matches]
+            return [found.count(number) for number in range(len(self._query.terms))]
+        return self._counts(words.plain(text))
+
+    def _counts(self, prepared: str) -> list[int]:
+        terms, has_prefix = self._query.terms, self._query.has_prefix
+        longest = max(len(term.stems) for term in terms)
+        counts = [0] * len(terms)
+        stems: list[str] = []
+        plain: list[str] = []
+        for piece in words.pieces(prepared):
+            kept = max(len(stems) - longest + 1, 0)
+            seen = len(stems) - kept
+            stems = stems[kept:] + self._stemming.words(piece)
+            plain = plain[kept:] + self._plain.words(piece) if has_prefix else stems
+            for number, term in enumerate(terms):
+                counts[number] += term.count(stems, plain, seen)
+        return counts
+
+    def cut(self, content: str, matches: list[Match] | None) -> tuple[str, Highlights]:
+        """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other."""
+        terms = len(self._query.terms)
+        if matches is not None:
+            return _cut(_Block(0, content, matches, *_most_terms(matches, terms)), len(content))
+        best = _Block(0, content[:BLOCK], [], 0, 0)
+        start = 0
+        for text in words.pieces(content, BLOCK):
+            found = self.matches(text)
+            most, first = _most_terms(found, terms)
+            if most > best.terms:
+                best = _Block(start, text, found, most, first)
+                if most == terms:
+                    break
+            start += len(text)
+        return _cut(best, len(content))
 
 
-def _matches(text: str, query: Query, stemming: Tokenizer, plain: Tokenizer) -> list[_Match]:
-    is_ascii = text.isascii()
-    prepared = text if is_ascii else words.plain(text)
-    spans = stemming.spans(prepared)
-    stems = [word for _, _, word in spans]
-    written = plain.words(prepared) if query.has_prefix else stems
-    found = [
-        _Match(spans[place][0], spans[place + len(term.stems) - 1][1], number)
-        for number, term in enumerate(query.terms)
-        for place in term.places(stems, written)
-    ]
-    found.sort()
-    if is_ascii or not found:
-        return found
-    offsets = words.plain_offsets(text)
-    return [_Match(bisect_right(offsets, start) - 1, bisect_left(offsets, end), number) for start, end, number in found]
-
-
-def _most_terms(matches: Sequence[_Match], terms: int) -> tuple[int, int]:
+def _most_terms(matches: Sequence[Match], terms: int) -> tuple[int, int]:
     """(how many different terms, from which match on) of the window with the most of them, the first of these."""
     if terms == 1 or not matches:
         return min(len(matches), 1), 0
