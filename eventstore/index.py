@@ -17,14 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from eventstore import bodies, codec, log, words
+from eventstore import texts, words
 from eventstore.driver import Connection, Error, Tokenizer, fetch, fetch_one, fts5_tokenize_option
+from eventstore.texts import Batch
 
 VERSION = 1  # of how a text becomes rows: an index of another one is made anew
 LONG = 1 << 40  # rows from here on are parts of long texts
-BATCH_MESSAGES = 1_000
-BATCH_BYTES = 2 * 1024 * 1024
-_BATCH_EVENTS = 20_000
 ERASE_EACH = 64  # from so many texts at once, removing plainly and rewriting the index is quicker than erasing each
 _SEPARATOR = 12  # bytes: words that begin alike for so long may stay behind as a separator of the index's pages
 
@@ -88,75 +86,11 @@ def _save(connection: Connection, new: State) -> None:
 # ---- texts into rows
 
 
-@attrs.frozen
-class Batch:
-    """Texts to index, by version, and the cursor behind them."""
-
-    last: int
-    texts: list[tuple[int, str]]
-
-
-_EVENTS = (
-    "SELECT e.seq, e.session, a.seq, a.id, e.bytes FROM event e JOIN event a ON a.seq = coalesce(e.message, e.seq) "
-    f"WHERE e.seq > ? AND e.seq <= ? AND e.type IN ({log.APPEND}, {log.UPDATE}, {log.IMPORT}) "
-    "AND e.digest IS NOT NULL ORDER BY e.seq LIMIT ?"
-)
-_CURRENT = (
-    "SELECT e.flags, e.base, e.body FROM identity i JOIN message m ON m.chain = i.chain AND m.seq = i.seq "
-    "JOIN event e ON e.seq = coalesce(m.current, m.seq) WHERE i.hash = ? AND i.seq = ? AND e.seq = ?"
-)
-
-
-def has_new(connection: Connection, after: int) -> bool:
-    """Whether there may be texts behind the cursor."""
-    return bool(fetch(connection, _EVENTS, (after, 1 << 62, 1)))
-
-
-def read_batch(connection: Connection, after: int, upto: int) -> Batch:
-    """The next texts with after < version <= upto."""
-    upto = min(upto, after + _BATCH_EVENTS)
-    rows = fetch(connection, _EVENTS, (after, upto, BATCH_MESSAGES))
-    texts: list[tuple[int, str]] = []
-    size = 0
-    for version, session, message, message_id, bytes in rows:
-        if size + bytes > BATCH_BYTES and size:
-            return Batch(version - 1, texts)
-        size += bytes
-        key = (log.hash_id(session, message_id), message, version)
-        for flags, base, body in fetch(connection, _CURRENT, key):
-            text = text_from(connection, version, flags, base, body)
-            if text:
-                texts.append((version, text))
-    return Batch(rows[-1][0] if len(rows) == BATCH_MESSAGES else upto, texts)
-
-
-def is_current(connection: Connection, session: int, message: int, message_id: str, version: int) -> bool:
-    """Whether a version is what a living message reads as. In the file's own index each is."""
-    return bool(fetch(connection, _CURRENT, (log.hash_id(session, message_id), message, version)))
-
-
-def text_of(connection: Connection, version: int) -> str:
-    """What of a version is searched: all of it as it was written."""
-    return text_from(
-        connection, version, *fetch_one(connection, "SELECT flags, base, body FROM event WHERE seq = ?", (version,))
-    )
-
-
-def text_from(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> str:
-    """`text_of`, for who has read the row."""
-    if base is not None or flags > bodies.STRICT:
-        joined = bodies.read(connection, version)
-        if joined is None:
-            return ""
-        flags, body = joined.flags, joined.text
-    return "" if body is None else words.searchable(codec.decode(body, flags))
-
-
-def _rows(texts: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+def _rows(given: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """(rows of short texts, rows of long ones)."""
     short: list[tuple[int, str]] = []
     long: list[tuple[int, str]] = []
-    for version, text in texts:
+    for version, text in given:
         prepared = words.plain(text)
         if len(prepared) <= words.PIECE:
             short.append((version, prepared))
@@ -192,7 +126,7 @@ def fill(connection: Connection, upto: int) -> None:
     """Moves the cursor to `upto` in the caller's transaction."""
     cursor = (state(connection, _schema(connection)) or State()).seq
     while cursor < upto:
-        batch = read_batch(connection, cursor, upto)
+        batch = texts.read_batch(connection, cursor, upto)
         add(connection, batch)
         cursor = batch.last
 
@@ -229,7 +163,7 @@ def _remove(connection: Connection, now: State, versions: Sequence[int]) -> None
         connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', 0)")
     left_behind = False
     for version in versions:
-        text = text_of(connection, version)
+        text = texts.read(connection, version)
         if not text:
             continue
         short, long = _rows([(version, text)])

@@ -84,12 +84,12 @@ def parse(text: str, stemming: Tokenizer, plain: Tokenizer) -> Query | None:
             continue
         written = [word for _, _, word in spans]
         is_prefix = asks_prefix and spans[-1][1] == len(typed.encode())
-        expressions = [f'"{word}"' for word in (written[:-1] if is_prefix else written) if len(plain.words(word)) == 1]
+        data = typed.encode()
+        expressions = [f'"{data[start:end].decode()}"' for start, end, _ in spans]
         if is_prefix:
-            expressions.append(_prefix_expression(written[-1], stemming))
-        if expressions:
-            prefix = written[-1] if is_prefix else None
-            terms[Term(tuple(stemming.words(typed)), tuple(dict.fromkeys(expressions)), prefix)] = None
+            expressions[-1] = _prefix_expression(written[-1], stemming)
+        prefix = written[-1] if is_prefix else None
+        terms[Term(tuple(stemming.words(typed)), tuple(dict.fromkeys(expressions)), prefix)] = None
     return Query(tuple(terms)) if terms else None
 
 

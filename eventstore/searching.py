@@ -1,71 +1,26 @@
-"""Finding messages: the index brought up to the log's end, asked for single words, and the texts weighed.
+"""Finding messages: the index brought up to the log's end, in bounded transactions, then one search of it.
 
-The index tells which messages hold the words; the texts tell whether they stand as they were asked for, how often, and
-where. Weighed are the newest messages that fit, up to `WEIGHED`, by BM25 with a text's length in characters.
+A store that is read only uses the file's index as long as that knows all texts; else it keeps one of its own in memory.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import islice
-from math import log as ln
-from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
 
-import attrs
-
-from eventstore import clock, index, log, paths, query, snippets
-from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
+from eventstore import clock, index, log, query, texts
+from eventstore.driver import Connection, Tokenizer
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
-from eventstore.index import LONG, State
-from eventstore.query import Query, Term
-from eventstore.snippets import Finder, Match
+from eventstore.index import State
+from eventstore.query import Query
 from eventstore.store import Store
-from eventstore.tree import ENDLESS
 from eventstore.types import SearchResult, check_aware
+from eventstore.weighing import Filters, Search
 
-WEIGHED = 2_000  # messages that fit, newest first: among more, the best is looked for in these
-WEIGHED_CHARACTERS = 32 * 1024 * 1024
-_TOGETHER = 32  # words that the index is asked for at once
-_WINDOW = 64  # candidates read together, with their bodies
-_MOST_COUNTED = 20_000  # a word in more messages than that is as common as one in that many
-_IDLE_EVENTS = 10_000  # events without text that the cursor stays behind
-_SATURATION, _LENGTH = 1.2, 0.75  # BM25's k1 and b
-
+IDLE_EVENTS = 10_000  # events without text that the cursor stays behind
 _KEPT_QUERIES = 100
 _KEPT_CHARACTERS = 200
 _PARSED: dict[str, Query | None] = {}  # a query means the same in every store
-
-Row: TypeAlias = tuple[Any, ...]
-
-
-@attrs.frozen
-class Filters:
-    """Which messages are looked at. Times are microseconds."""
-
-    session: str | None
-    role: str | None
-    since: int | None
-    until: int | None
-
-    def where(self, connection: Connection) -> tuple[str, list[Any]] | None:
-        """(conditions, bindings) of SQL on the version `v` and the message `a`; `None` when nothing can pass."""
-        conditions, bindings = "", list[Any]()
-        if self.session is not None:
-            session = paths.find_session(connection, self.session)
-            if session is None:
-                return None
-            conditions, bindings = " AND v.session = ?", [session]
-        if self.role is not None:
-            conditions, bindings = conditions + " AND v.role = ?", [*bindings, self.role]
-        for bound, sign in ((self.since, ">="), (self.until, "<")):
-            if bound is not None:
-                conditions += f" AND coalesce(a.created_at, a.recorded_at) {sign} ?"
-                bindings.append(bound)
-        return conditions, bindings
 
 
 def search(
@@ -86,14 +41,14 @@ def search(
             return []
         now = _if_up_to_date(connection)
         if now is not None:
-            return _Search(connection, asked, filters, now, beside=False).best(limit)
+            return Search(connection, asked, filters, now, beside=False).best(limit)
     if store.database.read_only:
         with store.database.aside() as connection:
-            return _Search(connection, asked, filters, _make_beside(connection), beside=True).best(limit)
+            return Search(connection, asked, filters, _make_beside(connection), beside=True).best(limit)
     _catch_up(store)
     with store.read() as connection:
         now = index.state(connection) or State()
-        return _Search(connection, asked, filters, now, beside=False).best(limit)
+        return Search(connection, asked, filters, now, beside=False).best(limit)
 
 
 def _parse(connection: Connection, text: str) -> Query | None:
@@ -140,7 +95,7 @@ def _if_up_to_date(connection: Connection) -> State | None:
     if now is None or now.version != index.VERSION:
         return None
     latest = log.latest_seq(connection)
-    if now.seq == latest or (latest - now.seq <= _IDLE_EVENTS and not index.has_new(connection, now.seq)):
+    if now.seq == latest or (latest - now.seq <= IDLE_EVENTS and not texts.has_new(connection, now.seq)):
         return now
     return None
 
@@ -163,7 +118,7 @@ def _catch_up(store: Store) -> None:
             before = index.state(connection)
             if before is not None and before.version == index.VERSION and before.seq >= upto:
                 return
-            batch = index.read_batch(connection, _cursor(before), upto)
+            batch = texts.read_batch(connection, _cursor(before), upto)
         with store.transaction() as connection:
             now = index.state(connection)
             if now is not None and now.version != index.VERSION:
@@ -174,163 +129,9 @@ def _catch_up(store: Store) -> None:
             if _cursor(now) != _cursor(before):
                 continue  # another search was quicker
             if log.latest_seq(connection) != seen:
-                batch = index.read_batch(connection, _cursor(now), upto)  # some of it may have been replaced
+                batch = texts.read_batch(connection, _cursor(now), upto)  # some of it may have been replaced
             index.add(connection, batch)
 
 
 def _cursor(state: State | None) -> int:
     return 0 if state is None or state.version != index.VERSION else state.seq
-
-
-# ---- one search
-
-
-class _Found(NamedTuple):
-    """A message that fits, with its text. The larger, the better: by score, then the newer."""
-
-    score: float
-    seq: int
-    session: int
-    id: str
-    role: str
-    created_at: int
-    content: str
-    matches: list[Match] | None  # of a short text
-
-
-_DETAILS = "v.seq, v.session, v.role, v.flags, v.base, v.body, a.seq, a.id, coalesce(a.created_at, a.recorded_at) "
-_MESSAGE = "CROSS JOIN event a ON a.seq = coalesce(v.message, v.seq)"
-_VERSION = f"CROSS JOIN event v ON v.seq = s.rowid & {LONG - 1}"
-
-
-class _Search:
-    """A query at work on one state. `beside`: the index is one in memory, which keeps what has left the file's."""
-
-    def __init__(self, connection: Connection, asked: Query, filters: Filters, now: State, *, beside: bool) -> None:
-        self._connection = connection
-        self._query = asked
-        self._where = filters.where(connection)
-        self._state = now
-        self._beside = beside
-        self._finder = Finder(asked, Tokenizer(connection), Tokenizer(connection, stems=False))
-        self._fitted = 0  # messages that fit, as far as they were looked at
-        self._names: dict[int, str] = {}
-        self._weights: list[float] = []
-
-    def best(self, limit: int | None) -> list[SearchResult]:
-        """The results, all of them or the best."""
-        if self._where is None or not self._state.messages:
-            return []
-        fitting = self._fitting(limit)
-        best = sorted(fitting, reverse=True) if limit is None else heapq.nlargest(limit, fitting)
-        alone = self._weigh_count(self._fitted) if len(self._query.terms) == 1 else 1.0  # the same for each
-        return [self._result(found, alone) for found in best]
-
-    def _result(self, found: _Found, weight: float) -> SearchResult:
-        score, _, session, message_id, role, created_at, content, matches = found
-        name = self._names.get(session)
-        if name is None:
-            name = self._names[session] = log.session_name(self._connection, session)
-        text, highlights = self._finder.cut(content, matches)
-        time = clock.to_datetime(created_at)
-        return SearchResult(name, message_id, role, content, text, highlights, time, score * weight)
-
-    def _fitting(self, limit: int | None) -> Iterator[_Found]:
-        characters = 0
-        for row in self._candidates():
-            found = self._weigh(row)
-            if found is None:
-                continue
-            yield found
-            self._fitted += 1
-            characters += len(found.content)
-            enough = self._fitted >= WEIGHED or characters >= WEIGHED_CHARACTERS
-            if limit is not None and self._fitted >= limit and enough:
-                return
-
-    # ---- from the index
-
-    def _candidates(self) -> Iterator[Row]:
-        """The versions whose rows have all the words, newest first."""
-        expressions = self._query.expressions
-        if len(expressions) <= _TOGETHER:
-            short = self._windows(" AND ".join(expressions))
-        else:
-            together = [" AND ".join(expressions[i : i + _TOGETHER]) for i in range(0, len(expressions), _TOGETHER)]
-            short = self._common(together, 0, LONG)
-        if not self._state.long:
-            return short
-        return heapq.merge(short, self._common(expressions, LONG, ENDLESS), key=itemgetter(0), reverse=True)
-
-    def _windows(self, expression: str) -> Iterator[Row]:
-        assert self._where is not None
-        conditions, bindings = self._where
-        high = LONG
-        while True:
-            rows = fetch(
-                self._connection,
-                f"SELECT {_DETAILS} FROM search s CROSS JOIN event v ON v.seq = s.rowid {_MESSAGE} "
-                f"WHERE s.search MATCH ? AND s.rowid < ?{conditions} ORDER BY s.rowid DESC LIMIT ?",
-                (expression, high, *bindings, _WINDOW),
-            )
-            yield from rows
-            if len(rows) < _WINDOW:
-                return
-            high = rows[-1][0]
-
-    def _common(self, expressions: Sequence[str], low: int, high: int) -> Iterator[Row]:
-        """The versions that fit every expression, if need be each in another of their rows."""
-        assert self._where is not None
-        conditions, bindings = self._where
-        common: set[int] | None = None
-        for expression in expressions:
-            rows = fetch(
-                self._connection,
-                f"SELECT v.seq FROM search s {_VERSION} {_MESSAGE} "
-                f"WHERE s.search MATCH ? AND s.rowid >= ? AND s.rowid < ?{conditions}",
-                (expression, low, high, *bindings),
-            )
-            versions = {version for (version,) in rows}
-            common = versions if common is None else common & versions
-            if not common:
-                return
-        for version in sorted(common or (), reverse=True):
-            yield fetch_one(self._connection, f"SELECT {_DETAILS} FROM event v {_MESSAGE} WHERE v.seq = ?", (version,))
-
-    # ---- from the texts
-
-    def _weigh(self, row: Row) -> _Found | None:
-        """A candidate with its score, `None` when its text doesn't fit, or isn't a living message's any more."""
-        version, session, role, flags, base, body, seq, message_id, created_at = row
-        if self._beside and not index.is_current(self._connection, session, seq, message_id, version):
-            return None
-        content = index.text_from(self._connection, version, flags, base, body)
-        matches = self._finder.matches(content) if len(content) <= snippets.BLOCK else None
-        counts = self._finder.counts(content, matches)
-        if not all(counts):
-            return None
-        norm = _SATURATION * (1 - _LENGTH + _LENGTH * len(content) * self._state.messages / self._state.characters)
-        score = 0.0
-        for weight, count in zip(self._weights or self._weigh_terms(), counts, strict=True):
-            score += weight * count * (_SATURATION + 1) / (count + norm)
-        return _Found(score, seq, session, message_id, role, created_at, content, matches)
-
-    def _weigh_terms(self) -> list[float]:
-        """How much each term tells: the fewer messages have it, the more."""
-        terms = self._query.terms
-        if len(terms) == 1:
-            self._weights = [1.0]
-        else:
-            self._weights = [self._weigh_count(self._count(term)) for term in terms]
-        return self._weights
-
-    def _weigh_count(self, count: int) -> float:
-        return ln(1 + (max(self._state.messages - count, 0) + 0.5) / (count + 0.5))
-
-    def _count(self, term: Term) -> int:
-        (count,) = fetch_one(
-            self._connection,
-            "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)",
-            (" AND ".join(islice(term.expressions, _TOGETHER)), _MOST_COUNTED),
-        )
-        return int(count)

@@ -1,0 +1,76 @@
+"""What of the log is searched: which version has which text, and the next texts behind a cursor."""
+
+from __future__ import annotations
+
+import attrs
+
+from eventstore import bodies, codec, log, words
+from eventstore.driver import Connection, fetch, fetch_one
+
+BATCH_MESSAGES = 1_000
+BATCH_BYTES = 2 * 1024 * 1024
+_BATCH_EVENTS = 20_000
+
+
+@attrs.frozen
+class Batch:
+    """Texts to index, by version, and the cursor behind them."""
+
+    last: int
+    texts: list[tuple[int, str]]
+
+
+_EVENTS = (
+    "SELECT e.seq, e.session, a.seq, a.id, e.bytes FROM event e JOIN event a ON a.seq = coalesce(e.message, e.seq) "
+    f"WHERE e.seq > ? AND e.seq <= ? AND e.type IN ({log.APPEND}, {log.UPDATE}, {log.IMPORT}) "
+    "AND e.digest IS NOT NULL ORDER BY e.seq LIMIT ?"
+)
+_CURRENT = (
+    "SELECT e.flags, e.base, e.body FROM identity i JOIN message m ON m.chain = i.chain AND m.seq = i.seq "
+    "JOIN event e ON e.seq = coalesce(m.current, m.seq) WHERE i.hash = ? AND i.seq = ? AND e.seq = ?"
+)
+
+
+def has_new(connection: Connection, after: int) -> bool:
+    """Whether there may be texts behind the cursor."""
+    return bool(fetch(connection, _EVENTS, (after, 1 << 62, 1)))
+
+
+def read_batch(connection: Connection, after: int, upto: int) -> Batch:
+    """The next texts with after < version <= upto."""
+    upto = min(upto, after + _BATCH_EVENTS)
+    rows = fetch(connection, _EVENTS, (after, upto, BATCH_MESSAGES))
+    texts: list[tuple[int, str]] = []
+    size = 0
+    for version, session, message, message_id, bytes in rows:
+        if size + bytes > BATCH_BYTES and size:
+            return Batch(version - 1, texts)
+        size += bytes
+        key = (log.hash_id(session, message_id), message, version)
+        for flags, base, body in fetch(connection, _CURRENT, key):
+            text = read_row(connection, version, flags, base, body)
+            if text:
+                texts.append((version, text))
+    return Batch(rows[-1][0] if len(rows) == BATCH_MESSAGES else upto, texts)
+
+
+def is_current(connection: Connection, session: int, message: int, message_id: str, version: int) -> bool:
+    """Whether a version is what a living message reads as. In the file's own index each is."""
+    return bool(fetch(connection, _CURRENT, (log.hash_id(session, message_id), message, version)))
+
+
+def read(connection: Connection, version: int) -> str:
+    """What of a version is searched: all of it as it was written."""
+    return read_row(
+        connection, version, *fetch_one(connection, "SELECT flags, base, body FROM event WHERE seq = ?", (version,))
+    )
+
+
+def read_row(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> str:
+    """`read`, for who has read the row."""
+    if base is not None or flags > bodies.STRICT:
+        joined = bodies.read(connection, version)
+        if joined is None:
+            return ""
+        flags, body = joined.flags, joined.text
+    return "" if body is None else words.searchable(codec.decode(body, flags))
