@@ -7,8 +7,9 @@ says nothing. The index is asked for single words only; the rest is checked in t
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from functools import cached_property
 
 import attrs
 
@@ -17,7 +18,26 @@ from eventstore.driver import Tokenizer
 
 _QUOTES = str.maketrans("“”„", '"""')
 _SHORTEST_STEM = 2
+_BETWEEN = "\x1f"  # no tokenizer's word holds it
 _STEM_ENDINGS = ("", "e", "i")  # what the stemmer leaves at the end of a word that it has shortened
+
+
+class Words:
+    """The words of a text in order, as stems and as they are written, so that many terms can be looked up in them."""
+
+    def __init__(self, stems: Sequence[str], plain: Sequence[str]) -> None:
+        self.stems = stems
+        self.plain = plain
+
+    @cached_property
+    def line(self) -> str:
+        """The stems, each between two separators."""
+        return _BETWEEN.join(("", *self.stems, ""))
+
+    @cached_property
+    def alphabetical(self) -> list[tuple[str, int]]:
+        """(word as it is written, its number)."""
+        return sorted((word, place) for place, word in enumerate(self.plain))
 
 
 @attrs.frozen
@@ -28,31 +48,36 @@ class Term:
     expressions: tuple[str, ...]  # of FTS5, one for each single word: a text that has the term fits them all
     prefix: str | None = None
 
-    def count(self, stems: Sequence[str], plain: Sequence[str], seen: int = 0) -> int:
-        """How often a text has it, whose words are `stems`, and as they are written `plain`.
+    @property
+    def is_word(self) -> bool:
+        """Whether it is one word, and no more to it."""
+        return len(self.stems) == 1 and self.prefix is None
 
-        Of the first `seen` words, those that it has among these alone don't count.
-        """
-        length = len(self.stems)
-        if length == 1 and self.prefix is None and not seen:
-            return stems.count(self.stems[0])
-        return sum(1 for place in self.places(stems, plain) if place + length > seen)
-
-    def places(self, stems: Sequence[str], plain: Sequence[str]) -> Iterator[int]:
+    def places(self, words: Words) -> Iterator[int]:
         """The numbers of the words where a text has it."""
-        length = len(self.stems)
-        if self.prefix is not None:
-            for place in range(len(plain) - length + 1):
-                ends = plain[place + length - 1].startswith(self.prefix)
-                if ends and tuple(stems[place : place + length - 1]) == self.stems[:-1]:
-                    yield place
-            return
-        first, place = self.stems[0], -1
-        with suppress(ValueError):  # of `index`, behind the last
-            while True:
-                place = stems.index(first, place + 1)
-                if length == 1 or tuple(stems[place : place + length]) == self.stems:
-                    yield place
+        if self.prefix is None:
+            return self._phrases(words)
+        return self._beginnings(words, self.prefix)
+
+    def _phrases(self, words: Words) -> Iterator[int]:
+        wanted = _BETWEEN.join(("", *self.stems, ""))
+        number = end = 0
+        while (found := words.line.find(wanted, end)) >= 0:
+            number += words.line.count(_BETWEEN, end, found)
+            yield number
+            number += len(self.stems)
+            end = found + len(wanted) - 1
+
+    def _beginnings(self, words: Words, prefix: str) -> Iterator[int]:
+        before = len(self.stems) - 1
+        order = words.alphabetical
+        for index in range(bisect_left(order, (prefix, 0)), len(order)):
+            word, last = order[index]
+            if not word.startswith(prefix):
+                return
+            place = last - before
+            if place >= 0 and tuple(words.stems[place:last]) == self.stems[:-1]:
+                yield place
 
 
 @attrs.frozen
@@ -75,7 +100,7 @@ class Query:
 
 def parse(text: str, stemming: Tokenizer, plain: Tokenizer) -> Query | None:
     """The query that a text is, `None` when it holds no word."""
-    terms: dict[Term, None] = {}
+    terms: dict[tuple[tuple[str, ...], str | None], Term] = {}  # `runs` and `running` are one
     for part, is_word in _parts(text.translate(_QUOTES)):
         asks_prefix = is_word and part.endswith("*")
         typed = words.plain(part.rstrip("*") if asks_prefix else part).rstrip()
@@ -89,8 +114,9 @@ def parse(text: str, stemming: Tokenizer, plain: Tokenizer) -> Query | None:
         if is_prefix:
             expressions[-1] = _prefix_expression(written[-1], stemming)
         prefix = written[-1] if is_prefix else None
-        terms[Term(tuple(stemming.words(typed)), tuple(dict.fromkeys(expressions)), prefix)] = None
-    return Query(tuple(terms)) if terms else None
+        stems = tuple(stemming.words(typed))
+        terms.setdefault((stems, prefix), Term(stems, tuple(dict.fromkeys(expressions)), prefix))
+    return Query(tuple(terms.values())) if terms else None
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:

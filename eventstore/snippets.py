@@ -5,16 +5,18 @@ the matches in it. Pure, but for the tokenizers that it is given.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from eventstore import words
 from eventstore.driver import Tokenizer, grapheme_breaks
-from eventstore.query import Query
+from eventstore.query import Query, Term, Words
 
 WIDTH = 160  # characters of a snippet, at most, without the dots
 LEAD = 40  # of them before the first match, at most
 BLOCK = 4_000  # characters looked at together
+_SHOWN_WORDS = 16
 _DOTS = "…"
 
 Highlights: TypeAlias = tuple[tuple[int, int], ...]
@@ -45,18 +47,22 @@ class Finder:
         self._query = query
         self._stemming = stemming
         self._plain = plain
-        term = query.terms[0]
-        self._alone = term.stems[0] if len(query.terms) == len(term.stems) == 1 and term.prefix is None else None
+        self._single = {term.stems[0]: number for number, term in enumerate(query.terms) if term.is_word}
+        self._others = [(number, term) for number, term in enumerate(query.terms) if not term.is_word]
 
     def matches(self, text: str) -> list[Match]:
         """What matches in a text, in order."""
         is_ascii = text.isascii()
         prepared = text if is_ascii else words.plain(text)
         spans = self._stemming.spans(prepared)
-        if self._alone is not None:
-            found = [Match(start, end, 0) for start, end, word in spans if word == self._alone]
-        else:
-            found = self._matches(prepared, spans)
+        single = self._single
+        found = [Match(start, end, single[word]) for start, end, word in spans if word in single]
+        if self._others:
+            there = self._words(prepared, [word for _, _, word in spans])
+            for number, term in self._others:
+                last = len(term.stems) - 1
+                found += [Match(spans[place][0], spans[place + last][1], number) for place in term.places(there)]
+            found.sort()
         if is_ascii or not found:
             return found
         offsets = words.plain_offsets(text)
@@ -64,37 +70,37 @@ class Finder:
             Match(bisect_right(offsets, start) - 1, bisect_left(offsets, end), number) for start, end, number in found
         ]
 
-    def _matches(self, prepared: str, spans: Sequence[tuple[int, int, str]]) -> list[Match]:
-        stems = [word for _, _, word in spans]
-        plain = self._plain.words(prepared) if self._query.has_prefix else stems
-        return sorted(
-            Match(spans[place][0], spans[place + len(term.stems) - 1][1], number)
-            for number, term in enumerate(self._query.terms)
-            for place in term.places(stems, plain)
-        )
+    def _words(self, prepared: str, stems: list[str]) -> Words:
+        return Words(stems, self._plain.words(prepared) if self._query.has_prefix else stems)
 
     def counts(self, text: str, matches: list[Match] | None) -> list[int]:
         """How often each term occurs in a text, whose `matches` are given if it is short."""
-        if matches is not None:
-            if self._alone is not None:
-                return [len(matches)]
-            found = [match.term for match in matches]
-            return [found.count(number) for number in range(len(self._query.terms))]
-        return self._counts(words.plain(text))
+        if matches is None:
+            return self._counts(words.plain(text))
+        counts = [0] * len(self._query.terms)
+        for match in matches:
+            counts[match.term] += 1
+        return counts
 
     def _counts(self, prepared: str) -> list[int]:
-        terms, has_prefix = self._query.terms, self._query.has_prefix
-        longest = max(len(term.stems) for term in terms)
-        counts = [0] * len(terms)
-        stems: list[str] = []
-        plain: list[str] = []
+        """As `counts`, piece by piece. Of each, as many words go with the next as a term may lie over both."""
+        counts = [0] * len(self._query.terms)
+        kept = max(len(term.stems) for term in self._query.terms) - 1
+        before = Words([], [])
         for piece in words.pieces(prepared):
-            kept = max(len(stems) - longest + 1, 0)
-            seen = len(stems) - kept
-            stems = stems[kept:] + self._stemming.words(piece)
-            plain = plain[kept:] + self._plain.words(piece) if has_prefix else stems
-            for number, term in enumerate(terms):
-                counts[number] += term.count(stems, plain, seen)
+            new = self._words(piece, self._stemming.words(piece))
+            for word, count in Counter(new.stems).items():
+                if word in self._single:
+                    counts[self._single[word]] += count
+            if self._others:
+                seen = min(kept, len(before.stems))
+                there = Words(
+                    [*before.stems[len(before.stems) - seen :], *new.stems],
+                    [*before.plain[len(before.plain) - seen :], *new.plain],
+                )
+                for number, term in self._others:
+                    counts[number] += sum(1 for place in term.places(there) if place + len(term.stems) > seen)
+                before = there
         return counts
 
     def cut(self, content: str, matches: list[Match] | None) -> tuple[str, Highlights]:
@@ -102,9 +108,9 @@ class Finder:
         terms = len(self._query.terms)
         if matches is not None:
             return _cut(_Block(0, content, matches, *_most_terms(matches, terms)), len(content))
-        best = _Block(0, content[:BLOCK], [], 0, 0)
+        best = _Block(0, next(_blocks(content)), [], 0, 0)
         start = 0
-        for text in words.pieces(content, BLOCK):
+        for text in _blocks(content):
             found = self.matches(text)
             most, first = _most_terms(found, terms)
             if most > best.terms:
@@ -112,7 +118,23 @@ class Finder:
                 if most == terms:
                     break
             start += len(text)
+        if not best.terms and self._others:  # a phrase may lie over two blocks: its words are shown
+            stems = {stem: Term((stem,), ()) for term in self._query.terms for stem in term.stems[:_SHOWN_WORDS]}
+            alone = Query(tuple(stems.values())[:_SHOWN_WORDS])
+            return Finder(alone, self._stemming, self._plain).cut(content, None)
         return _cut(best, len(content))
+
+
+def _blocks(content: str) -> Iterator[str]:
+    """`content` in stretches that end before a space, or, where there is none, between whole characters."""
+    start = 0
+    while len(content) - start > BLOCK:
+        cut = content.rfind(" ", start + 1, start + BLOCK)
+        if cut < 0:
+            cut = start + (grapheme_breaks(content[start : start + BLOCK + 1])[-2] or BLOCK)
+        yield content[start:cut]
+        start = cut
+    yield content[start:]
 
 
 def _most_terms(matches: Sequence[Match], terms: int) -> tuple[int, int]:
