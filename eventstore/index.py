@@ -14,6 +14,7 @@ row's number is the version's; a text too long for one row takes rows `LONG * n 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 import attrs
 
@@ -34,11 +35,11 @@ class State:
     version: int = VERSION
     seq: int = 0  # the cursor: versions up to here are in
     messages: int = 0
-    characters: int = 0
+    words: int = 0
     long: int = 0  # messages of several rows
 
 
-_STATE = "SELECT version, seq, messages, characters, long FROM {}.search_index"
+_STATE = "SELECT version, seq, messages, words, long FROM {}.search_index"
 
 
 def state(connection: Connection, schema: str = "main") -> State | None:
@@ -65,7 +66,7 @@ def create(connection: Connection, schema: str = "main") -> None:
     connection.execute(f"INSERT INTO {schema}.search(search, rank) VALUES ('secure-delete', 1)")
     connection.execute(
         f"CREATE TABLE {schema}.search_index (version INTEGER NOT NULL, seq INTEGER NOT NULL, "
-        "messages INTEGER NOT NULL, characters INTEGER NOT NULL, long INTEGER NOT NULL)"
+        "messages INTEGER NOT NULL, words INTEGER NOT NULL, long INTEGER NOT NULL)"
     )
     connection.execute(f"INSERT INTO {schema}.search_index VALUES (?, 0, 0, 0, 0)", (VERSION,))
 
@@ -78,43 +79,47 @@ def drop(connection: Connection) -> None:
 
 def _save(connection: Connection, new: State) -> None:
     connection.execute(
-        "UPDATE search_index SET seq = ?, messages = ?, characters = ?, long = ?",
-        (new.seq, new.messages, new.characters, new.long),
+        "UPDATE search_index SET seq = ?, messages = ?, words = ?, long = ?",
+        (new.seq, new.messages, new.words, new.long),
     )
 
 
 # ---- texts into rows
 
 
-def _rows(given: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """(rows of short texts, rows of long ones)."""
-    short: list[tuple[int, str]] = []
-    long: list[tuple[int, str]] = []
-    for version, text in given:
-        prepared = words.plain(text)
-        if len(prepared) <= words.PIECE:
-            short.append((version, prepared))
-        else:
-            long += [(LONG * n + version, piece) for n, piece in enumerate(words.pieces(prepared), 1)]
-    return short, long
+class _Rows:
+    """Texts as the rows that they take, and how many words they have."""
+
+    def __init__(self, connection: Connection, given: Iterable[tuple[int, str]]) -> None:
+        tokenizer = Tokenizer(connection)
+        self.rows: list[tuple[int, str]] = []
+        self.messages = self.words = self.long = 0
+        for version, text in given:
+            prepared = words.plain(text)
+            pieces = list(words.pieces(prepared))
+            numbers = range(LONG + version, LONG * (len(pieces) + 1), LONG) if len(pieces) > 1 else (version,)
+            self.rows += zip(numbers, pieces, strict=True)
+            self.messages += 1
+            self.words += sum(len(tokenizer.words(piece)) for piece in pieces)
+            self.long += len(pieces) > 1
+        self.rows.sort(key=itemgetter(0))  # FTS5 writes rows in order together
+
+    def change(self, now: State, sign: int) -> State:
+        """The state with these texts more (1) or less (-1)."""
+        return attrs.evolve(
+            now,
+            messages=now.messages + sign * self.messages,
+            words=now.words + sign * self.words,
+            long=now.long + sign * self.long,
+        )
 
 
 def add(connection: Connection, batch: Batch) -> None:
     """Indexes a batch that is as it was read."""
     now = state(connection, _schema(connection)) or State()
-    short, long = _rows(batch.texts)
-    connection.executemany("INSERT INTO search(rowid, text) VALUES (?, ?)", short + long)
-    size = sum(len(text) for _, text in batch.texts)
-    _save(
-        connection,
-        State(
-            VERSION,
-            batch.last,
-            now.messages + len(batch.texts),
-            now.characters + size,
-            now.long + len(batch.texts) - len(short),
-        ),
-    )
+    new = _Rows(connection, batch.texts)
+    connection.executemany("INSERT INTO search(rowid, text) VALUES (?, ?)", new.rows)
+    _save(connection, attrs.evolve(new.change(now, 1), seq=batch.last))
 
 
 def _schema(connection: Connection) -> str:
@@ -166,11 +171,9 @@ def _remove(connection: Connection, now: State, versions: Sequence[int]) -> None
         text = texts.read(connection, version)
         if not text:
             continue
-        short, long = _rows([(version, text)])
-        connection.executemany("INSERT INTO search(search, rowid, text) VALUES ('delete', ?, ?)", short + long)
-        now = attrs.evolve(
-            now, messages=now.messages - 1, characters=now.characters - len(text), long=now.long - bool(long)
-        )
+        old = _Rows(connection, [(version, text)])
+        connection.executemany("INSERT INTO search(search, rowid, text) VALUES ('delete', ?, ?)", old.rows)
+        now = old.change(now, -1)
         left_behind = left_behind or (each and _leaves_separator(connection, text))
     if not now.messages:
         connection.execute("INSERT INTO search(search) VALUES ('delete-all')")

@@ -30,6 +30,14 @@ class Match(NamedTuple):
     term: int
 
 
+class Looked(NamedTuple):
+    """What a text has of a query: how often each term occurs, among how many words, and where, if it is short."""
+
+    counts: list[int]
+    words: int
+    matches: list[Match] | None
+
+
 class _Block(NamedTuple):
     """A stretch of a text, and what matches in it; from match number `first` on, `terms` different terms are near."""
 
@@ -50,8 +58,18 @@ class Finder:
         self._single = {term.stems[0]: number for number, term in enumerate(query.terms) if term.is_word}
         self._others = [(number, term) for number, term in enumerate(query.terms) if not term.is_word]
 
-    def matches(self, text: str) -> list[Match]:
-        """What matches in a text, in order."""
+    def look(self, text: str) -> Looked:
+        """How often each term occurs in a text, how many words it has and, if it is short, where the terms are."""
+        if len(text) > BLOCK:
+            return self._look_long(words.plain(text))
+        matches, count = self._matches(text)
+        counts = [0] * len(self._query.terms)
+        for match in matches:
+            counts[match.term] += 1
+        return Looked(counts, count, matches)
+
+    def _matches(self, text: str) -> tuple[list[Match], int]:
+        """(what matches in a text, in order; how many words it has)."""
         is_ascii = text.isascii()
         prepared = text if is_ascii else words.plain(text)
         spans = self._stemming.spans(prepared)
@@ -63,32 +81,23 @@ class Finder:
                 last = len(term.stems) - 1
                 found += [Match(spans[place][0], spans[place + last][1], number) for place in term.places(there)]
             found.sort()
-        if is_ascii or not found:
-            return found
-        offsets = words.plain_offsets(text)
-        return [
-            Match(bisect_right(offsets, start) - 1, bisect_left(offsets, end), number) for start, end, number in found
-        ]
+        if found and not is_ascii:
+            offsets = words.plain_offsets(text)
+            found = [Match(bisect_right(offsets, m.start) - 1, bisect_left(offsets, m.end), m.term) for m in found]
+        return found, len(spans)
 
     def _words(self, prepared: str, stems: list[str]) -> Words:
         return Words(stems, self._plain.words(prepared) if self._query.has_prefix else stems)
 
-    def counts(self, text: str, matches: list[Match] | None) -> list[int]:
-        """How often each term occurs in a text, whose `matches` are given if it is short."""
-        if matches is None:
-            return self._counts(words.plain(text))
+    def _look_long(self, prepared: str) -> Looked:
+        """Piece by piece. Of each, as many words go with the next as a term may lie over both."""
         counts = [0] * len(self._query.terms)
-        for match in matches:
-            counts[match.term] += 1
-        return counts
-
-    def _counts(self, prepared: str) -> list[int]:
-        """As `counts`, piece by piece. Of each, as many words go with the next as a term may lie over both."""
-        counts = [0] * len(self._query.terms)
+        length = 0
         kept = max(len(term.stems) for term in self._query.terms) - 1
         before = Words([], [])
         for piece in words.pieces(prepared):
             new = self._words(piece, self._stemming.words(piece))
+            length += len(new.stems)
             for word, count in Counter(new.stems).items():
                 if word in self._single:
                     counts[self._single[word]] += count
@@ -101,7 +110,7 @@ class Finder:
                 for number, term in self._others:
                     counts[number] += sum(1 for place in term.places(there) if place + len(term.stems) > seen)
                 before = there
-        return counts
+        return Looked(counts, length, None)
 
     def cut(self, content: str, matches: list[Match] | None) -> tuple[str, Highlights]:
         """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other."""
@@ -111,7 +120,7 @@ class Finder:
         best = _Block(0, next(_blocks(content)), [], 0, 0)
         start = 0
         for text in _blocks(content):
-            found = self.matches(text)
+            found, _ = self._matches(text)
             most, first = _most_terms(found, terms)
             if most > best.terms:
                 best = _Block(start, text, found, most, first)

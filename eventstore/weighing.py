@@ -1,7 +1,7 @@
 """One search at work on one state: the index asked for single words, and the texts of what it names weighed.
 
 The index tells which messages hold the words; the texts tell whether they stand as they were asked for, how often, and
-where. Weighed are the newest messages that fit, up to `WEIGHED`, by BM25 with a text's length in characters.
+where. Weighed are the newest messages that fit, up to `WEIGHED`, by BM25.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
-from eventstore import clock, log, paths, snippets, texts
+from eventstore import clock, log, paths, texts
 from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
 from eventstore.index import LONG, State
 from eventstore.query import Query, Term
@@ -28,7 +28,7 @@ WEIGHED_CHARACTERS = 32 * 1024 * 1024
 _TOGETHER = 32  # words that the index is asked for at once
 _WINDOW = 64  # candidates read together, with their bodies
 _MOST_COUNTED = 20_000  # a word in more messages than that is as common as one in that many
-_SATURATION, _LENGTH = 1.2, 0.75  # BM25's k1 and b
+_SATURATION, _LENGTH = 1.2, 0.8  # BM25's k1 and b: a text that is about one thing only is the better one
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -179,11 +179,10 @@ class Search:
         if self._beside and not texts.is_current(self._connection, session, seq, message_id, version):
             return None
         content = texts.read_row(self._connection, version, flags, base, body)
-        matches = self._finder.matches(content) if len(content) <= snippets.BLOCK else None
-        counts = self._finder.counts(content, matches)
+        counts, length, matches = self._finder.look(content)
         if not all(counts):
             return None
-        norm = _SATURATION * (1 - _LENGTH + _LENGTH * len(content) * self._state.messages / self._state.characters)
+        norm = _SATURATION * (1 - _LENGTH + _LENGTH * length * self._state.messages / max(self._state.words, 1))
         score = 0.0
         for weight, count in zip(self._weights or self._weigh_terms(), counts, strict=True):
             score += weight * count * (_SATURATION + 1) / (count + norm)
