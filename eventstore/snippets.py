@@ -135,10 +135,10 @@ class Finder:
 
 
 def _blocks(content: str) -> Iterator[str]:
-    """`content` in stretches that end before a space, or, where there is none, between whole characters."""
+    """`content` in stretches that end between words or, where there are none, between whole characters."""
     start = 0
     while len(content) - start > BLOCK:
-        cut = content.rfind(" ", start + 1, start + BLOCK)
+        cut = words.cut_before(content, start, start + BLOCK)
         if cut < 0:
             cut = start + (grapheme_breaks(content[start : start + BLOCK + 1])[-2] or BLOCK)
         yield content[start:cut]

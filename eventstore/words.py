@@ -86,13 +86,20 @@ def plain_offsets(text: str) -> list[int]:
     return list(accumulate((len(_PLAIN[ord(char)].encode()) for char in text), initial=0))
 
 
+def cut_before(text: str, start: int, end: int) -> int:
+    """Where `text` can be cut without parting a word, before `end` and behind `start`; -1: nowhere."""
+    space = text.rfind(" ", start + 1, end)
+    if space >= 0:
+        return space
+    return next((at for at in range(end - 1, start, -1) if text[at].isascii() and not text[at].isalnum()), -1)
+
+
 def pieces(text: str, size: int = PIECE) -> Iterator[str]:
-    """`text` in stretches of at most `size` characters, cut before a space where there is one."""
+    """`text` in stretches of at most `size` characters, cut before a space or another sign where there is one."""
     start = 0
     while len(text) - start > size:
-        cut = max(text.rfind(" ", start + 1, start + size), text.rfind("\n", start + 1, start + size))
-        if cut < 0:
-            cut = start + size
+        cut = cut_before(text, start, start + size)
+        cut = cut if cut >= 0 else start + size
         yield text[start:cut]
         start = cut
     yield text[start:]
