@@ -7,7 +7,7 @@ Settings are small named functions with the reason for each; `configure` applies
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import apsw
@@ -188,6 +188,7 @@ def truncate_wal(connection: Connection) -> bool:
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
 """How texts become words: letters, numbers and vowel signs, without case and accents, English words by their stems."""
+_DOCUMENT = apsw.FTS5_TOKENIZE_DOCUMENT
 
 
 class Tokenizer:
@@ -199,15 +200,14 @@ class Tokenizer:
 
     def words(self, text: str) -> list[str]:
         """The words of a text, in order."""
-        words: Any = self._tokenize(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return list(words)
+        data = text.encode()
+        found: Any = self._tokenize(data, _DOCUMENT, None, include_offsets=False, include_colocated=False)
+        return cast("list[str]", found)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """(start, end, word) of each word, in bytes of the text's UTF-8."""
-        spans: Any = self._tokenize(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return list(spans)
+        found: Any = self._tokenize(text.encode(), _DOCUMENT, None, include_colocated=False)
+        return cast("list[tuple[int, int, str]]", found)
 
 
 def fts5_tokenize_option() -> str:

@@ -63,6 +63,8 @@ class Finder:
         if len(text) > BLOCK:
             return self._look_long(words.plain(text))
         matches, count = self._matches(text)
+        if len(self._query.terms) == 1:
+            return Looked([len(matches)], count, matches)
         counts = [0] * len(self._query.terms)
         for match in matches:
             counts[match.term] += 1

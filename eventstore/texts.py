@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
+
 import attrs
 
 from eventstore import bodies, codec, log, words
@@ -10,6 +12,7 @@ from eventstore.driver import Connection, fetch, fetch_one
 BATCH_MESSAGES = 1_000
 BATCH_BYTES = 2 * 1024 * 1024
 _BATCH_EVENTS = 20_000
+_TOGETHER = 64  # hashes looked up at once
 
 
 @attrs.frozen
@@ -26,8 +29,8 @@ _EVENTS = (
     "AND e.digest IS NOT NULL ORDER BY e.seq LIMIT ?"
 )
 _CURRENT = (
-    "SELECT e.flags, e.base, e.body FROM identity i JOIN message m ON m.chain = i.chain AND m.seq = i.seq "
-    "JOIN event e ON e.seq = coalesce(m.current, m.seq) WHERE i.hash = ? AND i.seq = ? AND e.seq = ?"
+    "SELECT e.seq, e.flags, e.base, e.body FROM identity i JOIN message m ON m.chain = i.chain AND m.seq = i.seq "
+    "JOIN event e ON e.seq = coalesce(m.current, m.seq) WHERE i.hash"
 )
 
 
@@ -40,23 +43,40 @@ def read_batch(connection: Connection, after: int, upto: int) -> Batch:
     """The next texts with after < version <= upto."""
     upto = min(upto, after + _BATCH_EVENTS)
     rows = fetch(connection, _EVENTS, (after, upto, BATCH_MESSAGES))
-    texts: list[tuple[int, str]] = []
+    last = rows[-1][0] if len(rows) == BATCH_MESSAGES else upto
+    hashes: dict[int, int] = {}
     size = 0
-    for version, session, message, message_id, bytes in rows:
-        if size + bytes > BATCH_BYTES and size:
-            return Batch(version - 1, texts)
+    for version, session, _, message_id, bytes in rows:
+        if size and size + bytes > BATCH_BYTES:
+            last = version - 1
+            break
         size += bytes
-        key = (log.hash_id(session, message_id), message, version)
-        for flags, base, body in fetch(connection, _CURRENT, key):
-            text = read_row(connection, version, flags, base, body)
-            if text:
-                texts.append((version, text))
-    return Batch(rows[-1][0] if len(rows) == BATCH_MESSAGES else upto, texts)
+        hashes[version] = log.hash_id(session, message_id)
+    found: list[tuple[int, str]] = []
+    wanted = list(dict.fromkeys(hashes.values()))
+    for start in range(0, len(wanted), _TOGETHER):
+        found += _read_current(connection, wanted[start : start + _TOGETHER], hashes)
+    return Batch(last, sorted(found))
+
+
+def _read_current(connection: Connection, hashes: list[int], versions: Container[int]) -> Iterator[tuple[int, str]]:
+    """(version, text) of the living messages with these hashes, if it is one of these versions that they read as."""
+    marks = ", ".join("?" * len(hashes))
+    for version, flags, base, body in fetch(connection, f"{_CURRENT} IN ({marks})", hashes):
+        text = read_row(connection, version, flags, base, body) if version in versions else ""
+        if text:
+            yield version, text
 
 
 def is_current(connection: Connection, session: int, message: int, message_id: str, version: int) -> bool:
     """Whether a version is what a living message reads as. In the file's own index each is."""
-    return bool(fetch(connection, _CURRENT, (log.hash_id(session, message_id), message, version)))
+    return bool(
+        fetch(
+            connection,
+            f"{_CURRENT} = ? AND i.seq = ? AND e.seq = ?",
+            (log.hash_id(session, message_id), message, version),
+        )
+    )
 
 
 def read(connection: Connection, version: int) -> str:

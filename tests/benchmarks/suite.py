@@ -13,6 +13,7 @@ from tests.benchmarks.growth import long_append, long_reads, long_tree
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
 from tests.benchmarks.reading import get_history, history_memory
+from tests.benchmarks.searching import search_append, search_first, search_word
 from tests.benchmarks.whole import disk, first_read, list_sessions, whole_store
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -27,6 +28,9 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_append,
         history_memory,
         mirror_events,
+        search_first,
+        search_append,
+        search_word,
         long_tree,
         disk,
         import_batch,

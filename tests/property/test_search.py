@@ -38,6 +38,7 @@ SMALL: tuple[tuple[object, str, int], ...] = (
     (texts, "BATCH_BYTES", 150),
     (texts, "BATCH_MESSAGES", 2),
     (texts, "_BATCH_EVENTS", 3),
+    (texts, "_TOGETHER", 1),
     (weighing, "_TOGETHER", 2),
     (weighing, "_WINDOW", 1),
     (words, "PIECE", 25),
