@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from eventstore import clock, index, log, query, texts
-from eventstore.driver import Connection, Tokenizer
+from eventstore.driver import Connection, Tokenizer, fetch
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
 from eventstore.index import State
@@ -110,14 +110,14 @@ def _make_beside(connection: Connection) -> State:
 
 def _catch_up(store: Store) -> None:
     """Indexes what is new, in bounded transactions. Texts are read before each, so that others write meanwhile."""
-    upto = None
+    upto = free = None
     while True:
         with store.read() as connection:
             seen = log.latest_seq(connection)
             upto = seen if upto is None else upto
             before = index.state(connection)
             if before is not None and before.version == index.VERSION and before.seq >= upto:
-                return
+                break
             batch = texts.read_batch(connection, _cursor(before), upto)
         with store.transaction() as connection:
             now = index.state(connection)
@@ -125,12 +125,23 @@ def _catch_up(store: Store) -> None:
                 index.drop(connection)
                 now = None
             if now is None:
+                free = connection.pragma("freelist_count")
                 index.create(connection)
             if _cursor(now) != _cursor(before):
                 continue  # another search was quicker
             if log.latest_seq(connection) != seen:
                 batch = texts.read_batch(connection, _cursor(now), upto)  # some of it may have been replaced
             index.add(connection, batch)
+    if free is not None:
+        _return_pages(store, free)
+
+
+def _return_pages(store: Store, free: int) -> None:
+    """Gives the pages back that making an index has used and left: more were free than `free` before."""
+    with store.transaction() as connection:
+        more = connection.pragma("freelist_count") - free
+        if more > 0:
+            fetch(connection, f"PRAGMA incremental_vacuum({more})")
 
 
 def _cursor(state: State | None) -> int:

@@ -9,8 +9,8 @@ import attrs
 from eventstore import bodies, codec, log, words
 from eventstore.driver import Connection, fetch, fetch_one
 
-BATCH_MESSAGES = 1_000
-BATCH_BYTES = 2 * 1024 * 1024
+BATCH_MESSAGES = 2_000
+BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_EVENTS = 20_000
 _TOGETHER = 64  # hashes looked up at once
 
