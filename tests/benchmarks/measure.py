@@ -26,9 +26,10 @@ class Sizes:
 
     runs: int = 9  # pairs of a line; a third less where one takes seconds
     calls: int = 25  # single calls of a run, where the line is about one call
-    full_appends: int = 100  # of a run, one fsync each
+    full_appends: int = 20  # of a run, one fsync each
     normal_appends: int = 2_000
     batch: int = 1_000
+    batches_a_run: int = 5  # so that a run has its share of the checkpoints
     updates: int = 2_000  # that grow a reply
     reply: int = 500_000  # bytes of that reply
     history: int = 100_000  # messages
@@ -37,6 +38,11 @@ class Sizes:
     long_list: int = 50_000  # entries of a mirror
     short_list: int = 100
     sessions: int = 10_000
+
+    @property
+    def many_runs(self) -> int:
+        """Pairs of a line that depends on the disk's pace."""
+        return self.runs * 5
 
     @property
     def few_runs(self) -> int:
@@ -48,12 +54,15 @@ FULL = Sizes()
 QUICK = Sizes(
     runs=5,
     calls=15,
-    full_appends=40,
+    full_appends=5,
     normal_appends=500,
-    history=20_000,
-    long=40_000,
+    batches_a_run=2,
+    updates=500,
+    reply=125_000,
+    history=10_000,
+    long=20_000,
     long_list=10_000,
-    sessions=2_000,
+    sessions=1_000,
 )
 TINY = Sizes(
     runs=1,
@@ -61,6 +70,7 @@ TINY = Sizes(
     full_appends=3,
     normal_appends=5,
     batch=20,
+    batches_a_run=2,
     updates=40,
     reply=20_000,
     history=100,
