@@ -18,13 +18,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
     ("errors", "types", "events", "clock", "seams"),
     # pure: text and numbers in, text and numbers out
-    ("strict", "codec", "deltas", "tokens", "prepare", "names"),
+    ("strict", "codec", "deltas", "tokens", "prepare", "names", "words"),
     # SQLite: the border, the file's tables, connections and transactions
-    ("driver", "schema", "opening", "readers", "database"),
+    ("driver", "schema", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "bodies", "tree", "fold"),
+    ("log", "heads", "bodies", "tree", "fold", "texts", "index"),
     # reads of one state, and the feed
-    ("messages", "paths", "totals", "history", "reads", "replay", "feed"),
+    ("messages", "paths", "totals", "history", "reads", "replay", "feed", "query", "snippets", "weighing"),
     # what the parts of one store share
     ("store",),
     # one module for each thing that is done to it
@@ -38,6 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "describing",
         "importing",
         "copying",
+        "searching",
         "checking",
     ),
     # the public handles

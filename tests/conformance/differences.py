@@ -33,6 +33,7 @@ CALL_AND_RESULTS = "a tool call stays together with all its results"
 
 ESTIMATES = "token estimates count UTF-8 bytes, so that a threshold is passed earlier where texts aren't ASCII"
 
+NO_NEGATIVE_LIMIT = "a search limit below 0 is refused: None means all"
 NEWEST_FIRST = "equally good search results come newest first"
 WORDS = "a query is words in any order, not one phrase"
 PREFIX = "word* finds what begins with the word"
@@ -138,7 +139,7 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
     "search-all-branches-and-covered": {NEWEST_FIRST: (5,)},
     "search-content-before-after-index": {NEWEST_FIRST: (3,)},
     "search-imported": {NEWEST_FIRST: (3,)},
-    "search-limit": {NEWEST_FIRST: (25, 27, 28)},
+    "search-limit": {NEWEST_FIRST: (25, 28), NO_NEGATIVE_LIMIT: (27,)},
     "search-operators": {PREFIX: (7,)},
     "search-phrase": {WORDS: (5, 6, 7, 8, 9)},
     "search-quirk-stale-role": {CURRENT_ROLE: (3,)},
