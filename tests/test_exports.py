@@ -25,7 +25,7 @@ PACKAGES = (
 
 VALUES = {"LATEST", "UNCHECKED"}
 RESULTS = set(
-    "AppendResult Compaction ImportReport ImportRow MessageInfo RecentHistory SessionInfo VerifyReport".split()  # noqa: SIM905
+    "AppendResult Compaction ImportReport ImportRow MessageInfo RecentHistory SearchResult SessionInfo VerifyReport".split()  # noqa: SIM905
 )
 
 
@@ -48,6 +48,7 @@ SIGNATURES = {
     (Sessions, "session"): "session_id",
     (Sessions, "delete_session"): "session_id",
     (Sessions, "list_sessions"): "*prefix *limit",
+    (Sessions, "search"): "query *limit *role *since *until",
     (Sessions, "subscribe"): "listener *after",
     (Sessions, "events"): "after",
     (Sessions, "poll"): "",
@@ -82,6 +83,7 @@ SIGNATURES = {
     (Session, "get_leaves"): "",
     (Session, "get_latest_leaf"): "*below",
     (Session, "token_estimate"): "*leaf_id *compacted",
+    (Session, "search"): "query *limit *role *since *until",
     (Session, "subscribe"): "listener *after",
     (Session, "events"): "after",
 }
