@@ -80,7 +80,7 @@ def _checked(
         raise InvalidArgument(f"role must be a string, not {role!r}")
     return Filters(
         session,
-        None if role is None else role.encode(errors="replace").decode(),
+        role,
         None if since is None else clock.to_microseconds(check_aware("since", since)),
         None if until is None else clock.to_microseconds(check_aware("until", until)),
     )

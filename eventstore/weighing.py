@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 
 from eventstore import clock, log, paths, texts
+from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
 from eventstore.index import LONG, State
 from eventstore.query import Query, Term
@@ -45,6 +46,8 @@ class Filters:
     def where(self, connection: Connection) -> tuple[str, list[Any]] | None:
         """(conditions, bindings) of SQL on the version `v` and the message `a`; `None` when nothing can pass."""
         conditions, bindings = "", list[Any]()
+        if self.role is not None and has_surrogate(self.role):
+            return None  # no role is such
         if self.session is not None:
             session = paths.find_session(connection, self.session)
             if session is None:

@@ -24,9 +24,17 @@ PACKAGES = (
 )
 
 VALUES = {"LATEST", "UNCHECKED"}
-RESULTS = set(
-    "AppendResult Compaction ImportReport ImportRow MessageInfo RecentHistory SearchResult SessionInfo VerifyReport".split()  # noqa: SIM905
-)
+RESULTS = {
+    "AppendResult",
+    "Compaction",
+    "ImportReport",
+    "ImportRow",
+    "MessageInfo",
+    "RecentHistory",
+    "SearchResult",
+    "SessionInfo",
+    "VerifyReport",
+}
 
 
 def classes(module: object, root: type) -> set[str]:
