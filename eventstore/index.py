@@ -163,38 +163,44 @@ def remove_session(connection: Connection, session: int) -> None:
 
 
 def _remove(connection: Connection, now: State, versions: Sequence[int]) -> None:
-    each = len(versions) < ERASE_EACH
-    if not each:
-        connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', 0)")
-    left_behind = False
+    few = len(versions) < ERASE_EACH
+    erasing, rewrite = True, False
     for version in versions:
         text = texts.read(connection, version)
         if not text:
             continue
         old = _Rows(connection, [(version, text)])
+        each = few and len(old.rows) == 1 and not _parts_pages(connection, text)
+        if each != erasing:
+            _erase_each(connection, each)
+        erasing, rewrite = each, rewrite or not each
         connection.executemany("INSERT INTO search(search, rowid, text) VALUES ('delete', ?, ?)", old.rows)
         now = old.change(now, -1)
-        left_behind = left_behind or (each and _leaves_separator(connection, text))
     if not now.messages:
         connection.execute("INSERT INTO search(search) VALUES ('delete-all')")
-    elif left_behind or not each:
+    elif rewrite:
         connection.execute("INSERT INTO search(search) VALUES ('optimize')")
-    if not each:
-        connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', 1)")
+    if not erasing:
+        _erase_each(connection, True)
     _save(connection, now)
 
 
-def _leaves_separator(connection: Connection, text: str) -> bool:
-    """Whether a word of this text, which no text holds any more, still separates two pages of the index."""
+def _erase_each(connection: Connection, each: bool) -> None:
+    """Whether what is removed is erased at once, or marked, until the index is written anew."""
+    connection.execute("INSERT INTO search(search, rank) VALUES ('secure-delete', ?)", (int(each),))
+
+
+def _parts_pages(connection: Connection, text: str) -> bool:
+    """Whether the beginning of a word that only this text has parts two pages of the index: erasing would leave it."""
     prepared = words.plain(text)
     stems, plain = Tokenizer(connection).words(prepared), Tokenizer(connection, stems=False).words(prepared)
-    long = {word.encode()[:_SEPARATOR]: raw for word, raw in zip(stems, plain, strict=True) if len(word) * 4 >= 12}
-    long = {beginning: raw for beginning, raw in long.items() if len(beginning) == _SEPARATOR}
+    long = {stem.encode()[:_SEPARATOR]: word for stem, word in zip(stems, plain, strict=True) if len(stem) * 4 >= 12}
+    long = {beginning: word for beginning, word in long.items() if len(beginning) == _SEPARATOR}
     if not long:
         return False
     rows = fetch(connection, "SELECT DISTINCT substr(CAST(term AS BLOB), 2, ?) FROM search_idx", (_SEPARATOR,))
     return any(
-        not fetch(connection, "SELECT 1 FROM search WHERE search MATCH ? LIMIT 1", (f'"{long[separator]}"',))
+        len(fetch(connection, "SELECT 1 FROM search WHERE search MATCH ? LIMIT 2", (f'"{long[separator]}"',))) < 2
         for (separator,) in rows
         if separator in long
     )
