@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from eventstore import Session, Sessions
 from eventstore.testing import writes as kinds
-from eventstore.testing.writes import Write, write_kinds, writes
+from eventstore.testing.writes import Write, any_write, write_kinds, writes
 
 _KINDS = write_kinds()
 
@@ -98,7 +98,7 @@ class SessionMachine(RuleBasedStateMachine):
             if not kept:
                 raise _RolledBack
 
-    @rule(write=st.one_of(*_KINDS.values()))
+    @rule(write=any_write())
     def write_elsewhere(self, write: Write) -> None:
         """A write to another session of the store."""
         write.apply(self.elsewhere)

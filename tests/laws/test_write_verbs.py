@@ -79,13 +79,14 @@ def test_is_rolled_back_whole_with_an_inner_transaction(sessions: Sessions, sess
     heard: list[Event] = []
     sessions.subscribe(heard.append)
     with sessions.transaction():
-        session.append_message(message("outer"))
+        session.append_message(message("outer"), parent_id="m1")
+        session.select_leaf("m3")
         before = reads(sessions)
         with rolled_back(sessions):
             verb.perform(session)
         assert reads(sessions) == before
     assert reads(sessions) == before
-    assert types(heard) == ("append",)
+    assert types(heard) == ("append", "select")
     write_goes_on(session)
 
 

@@ -76,7 +76,7 @@ UNSTORABLE: Any = {**message("m9"), "parts": [{"type": "data-x", "data": {1, 2}}
 VERBS: dict[str, Verb] = {
     "append": Verb(
         "Session.append_message",
-        lambda s: s.append_message(message("m5")),
+        lambda s: s.append_message(message("m5"), expected_leaf="m3"),
         ("append",),
         lambda s: s.append_message(message("m5"), expected_leaf="m4"),
         LeafChanged,
@@ -90,7 +90,7 @@ VERBS: dict[str, Verb] = {
     ),
     "append many": Verb(
         "Session.append_messages",
-        lambda s: s.append_messages([message("m5"), message("m6"), message("m7")]),
+        lambda s: s.append_messages([message("m5"), message("m6"), message("m7")], expected_leaf="m3"),
         ("append", "append", "append"),
         lambda s: s.append_messages([message("m5"), UNSTORABLE]),
         NotSerializable,
