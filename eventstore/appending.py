@@ -149,6 +149,7 @@ class Appending:
                 write.emit(Appended, envelope.seq, message=message, parent_id=parent_id, created_at=created_at)
                 parent_id = draft.id
         self._parent = LATEST
+        write.store.grew(write.name)
         results = [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
         run.clear()
         return results

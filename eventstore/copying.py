@@ -18,6 +18,7 @@ from eventstore.driver import Connection, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Deleted, Imported, LeafSelected, MetadataChanged, Updated
 from eventstore.log import Envelope
+from eventstore.segments import stretches_of
 from eventstore.store import Store
 from eventstore.types import ImportReport, Progress
 from eventstore.writing import Write
@@ -113,7 +114,7 @@ def path_steps(connection: Connection, name: str, leaf_id: str) -> Iterator[Step
     if path is None:
         return
     parent: int | None = None
-    for stretch in path.oldest_first(connection):
+    for stretch in stretches_of(connection, path):
         for info in messages.stretch_infos(connection, stretch, None):
             seq, version = fetch_one(
                 connection,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from eventstore import bodies, codec, heads, messages, paths, tree
+from eventstore import bodies, codec, heads, messages, paths, summaries, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection
 from eventstore.errors import UnknownMessage
 from eventstore.heads import Head
+from eventstore.segments import stretches_of
 from eventstore.tree import Position
-from eventstore.types import Message, MessageInfo, SessionInfo
+from eventstore.types import Compaction, Message, MessageInfo, SessionInfo
 
 
 def get_message(connection: Connection, name: str, message_id: str) -> Message | None:
@@ -75,7 +76,15 @@ def get_latest_leaf(connection: Connection, name: str, below: str | None) -> Mes
 def get_history_row_stats(connection: Connection, name: str, leaf_id: str | None) -> list[MessageInfo]:
     """The infos of a path, covered messages too."""
     path = paths.find_path(connection, name, leaf_id)
-    return [] if path is None else messages.path_infos(connection, path.oldest_first(connection))
+    if path is None:
+        return []
+    return messages.path_infos(connection, stretches_of(connection, path))
+
+
+def get_compactions(connection: Connection, name: str) -> list[Compaction]:
+    """Every overlay of a session, oldest first."""
+    session = paths.find_session(connection, name)
+    return [] if session is None else summaries.compactions(connection, session)
 
 
 # ---- the session itself

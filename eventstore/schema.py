@@ -97,6 +97,9 @@ READ_TABLES: dict[str, str] = {
         first_chain INTEGER NOT NULL,
         last INTEGER NOT NULL,
         last_chain INTEGER NOT NULL,
+        below INTEGER,
+        shown INTEGER NOT NULL,
+        earlier INTEGER,
         PRIMARY KEY (session, seq)
     ) WITHOUT ROWID""",
     "head": """(
@@ -113,7 +116,7 @@ READ_TABLES: dict[str, str] = {
         updated_at INTEGER NOT NULL
     )""",
 }
-READ_INDEXES = {"chain_fork": "chain (session, parent, fork)"}
+READ_INDEXES = {"chain_fork": "chain (session, parent, fork)", "overlay_end": "overlay (last_chain, last, seq)"}
 
 
 def create_read_tables(connection: Connection, schema: str = "main") -> None:

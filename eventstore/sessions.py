@@ -63,6 +63,7 @@ class Sessions:
                 prepare=prepare,
                 sender=self.session,
             )
+            self._store.due_hook = self._compact_if_due
             if retain is not None:
                 self._set_retention(retain)
         except BaseException:
@@ -98,6 +99,11 @@ class Sessions:
             check_session_id(session_id)
             handle = self._handles.setdefault(session_id, Session(self, self._store, session_id))
         return handle
+
+    def _compact_if_due(self, session_id: str) -> None:
+        handle = self._handles.get(session_id)  # without one, nobody can have set a threshold
+        if handle is not None:
+            handle._compactor.compact_if_due()
 
     def delete_session(self, session_id: str) -> None:
         """Empties a session and takes it from the list, its metadata too. One that isn't listed is left as it is."""
@@ -166,7 +172,11 @@ class Sessions:
     def poll(self) -> int:
         """Delivers what other processes, or other stores, have written since, and returns how many events that was."""
         self._store.database.check_open()
-        return 0 if self._store.database.in_transaction() else self._store.feed.poll()
+        if self._store.database.in_transaction():
+            return 0
+        delivered = self._store.feed.poll()
+        self._store.compact_due()  # listeners may have appended
+        return delivered
 
     # ---- the whole store
 

@@ -149,6 +149,16 @@ def path(connection: Connection, position: Position) -> Iterator[Range]:
     return ranges_down(connection, bound(connection, position))
 
 
+def holds(connection: Connection, first: Range, position: Position) -> bool:
+    """Whether a position, a dead one too, lies in `first` or in the ranges that it hangs on."""
+    for chain, end in ranges_down(connection, first):
+        if chain == position.chain:
+            return position.seq < end
+        if end <= position.seq:  # a fork's bound is above all that lies below it
+            return False
+    return False
+
+
 def survivor(connection: Connection, ranges: Iterator[Range]) -> Position | None:
     """The newest living message in these ranges."""
     for chain, end in ranges:
