@@ -85,7 +85,7 @@ def _store(write: Write, type: int, given: CompactResult, created_at: int | None
 
 
 def _range(write: Write, given: CompactResult) -> tuple[Position, Position]:
-    """The places of a range's ends. Raises `UnknownMessage`, and `InvalidCompaction` where no path has them in order."""
+    """The places of a range's ends. Raises `UnknownMessage`, `InvalidCompaction` where no path has them in order."""
     first = _place(write, given.from_message_id, "from_message_id")
     last = _place(write, given.to_message_id, "to_message_id", last=True)
     if not tree.holds(write.connection, Range(last.chain, last.seq + 1), first):

@@ -133,3 +133,9 @@ def stretches_of(connection: Connection, path: Path) -> list[Stretch]:
     """The messages of a path, covered ones too, root first."""
     found = Descent(connection, path, compacted=False).all(connection)
     return [segment for segment in found if isinstance(segment, Stretch)][::-1]
+
+
+def shown_on(connection: Connection, path: Path) -> list[Shown]:
+    """The summaries that a path shows, newest first."""
+    found = Descent(connection, path, compacted=True, whole=True).all(connection)
+    return [segment for segment in found if isinstance(segment, Shown)]
