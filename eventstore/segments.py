@@ -105,9 +105,7 @@ class Descent:
 
     def _show(self, connection: Connection, overlay: Shown) -> None:
         """A cut inside what an overlay covers leaves that overlay out: it shows the message that was named."""
-        if overlay.last >= self._cut:
-            self._cut = min(self._cut, overlay.first)
-        elif overlay.alive or summaries.is_alive(connection, overlay):
+        if overlay.last < self._cut and (overlay.alive or summaries.is_alive(connection, overlay)):
             self._found.append(overlay)
 
     def _add(self, stretch: Stretch) -> None:

@@ -194,6 +194,20 @@ def is_alive(connection: Connection, overlay: Shown | Overlay) -> bool:
     return place is not None and place.seq >= overlay.first
 
 
+def lifeless(connection: Connection, session: int, low: int, high: int) -> list[int]:
+    """Overlays over positions in low..high that have a summary, and none of whose messages is left.
+
+    One that ended on a branch which is gone whole counts too, whatever is left before that branch: nothing shows it.
+    """
+    rows = fetch(
+        connection,
+        f"SELECT {_QUALIFIED} FROM overlay o JOIN event e ON e.seq = o.seq "
+        "WHERE o.session = ? AND o.first <= ? AND o.last >= ? AND e.digest IS NOT NULL",
+        (session, high, low),
+    )
+    return [overlay.seq for overlay in (Overlay(*row) for row in rows) if not is_alive(connection, overlay)]
+
+
 # ---- what it says
 
 

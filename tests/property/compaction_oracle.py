@@ -123,8 +123,8 @@ class Oracle:
                 start = min(start, index_of(summary.first, path))
         return path[start]
 
-    def shows(self, leaf: Place) -> list[Entry]:
-        """What a history shows, root first."""
+    def shows(self, leaf: Place, *, before: str | None = None) -> list[Entry]:
+        """What a history shows, root first; `before` a message, what stands before it or before its summary."""
         entries: list[Entry] = []
         covered: list[Place] = []
         places = self.path(leaf)
@@ -133,8 +133,12 @@ class Oracle:
             starts = [summary for summary in shown if summary.first is place]
             for summary in starts:
                 covered = places[index_of(summary.first, places) : index_of(summary.last, places) + 1]
+                if any(each.alive and each.id == before for each in covered):
+                    return entries
                 if any(each.alive for each in covered):
                     entries.append(("summary", summary.text))
+            if place.alive and place.id == before:
+                return entries
             if place.alive and not is_in(place, covered):
                 entries.append(("message", place.id))
         return entries
