@@ -228,12 +228,16 @@ def test_a_range_out_of_order_is_refused() -> None:
 def test_an_earlier_range_summarised_while_a_path_is_read_backwards_is_not_shown() -> None:
     with Sessions() as store:
         session = store.session()
-        session.append_messages([{"id": f"m{n}", "role": "user", "parts": []} for n in range(1, 11)])
+        for number in range(1, 11):  # each on a chain of its own
+            parent_id = f"m{number - 1}" if number > 1 else None
+            session.append_message({"id": f"m{number}", "role": "user", "parts": []}, parent_id=parent_id)
+            session.append_message({"id": f"beside {number}", "role": "user", "parts": []}, parent_id=f"m{number}")
+        session.select_leaf("m10")
         session.add_compaction("early", "m2", "m3")
         session.add_compaction("late", "m8", "m9")
         expected = session.get_history(newest_first=True)
-        batches = session.history_batches(batch_size=2, newest_first=True)
+        batches = session.history_batches(batch_size=1, newest_first=True)
         read = next(batches)
-        session.add_compaction("wide", "m1", "m6")
+        session.add_compaction("first", "m1", "m2")
         assert read + [message for batch in batches for message in batch] == expected
-        assert entries(session.get_history())[0] == ("summary", "wide")
+        assert entries(session.get_history())[0] == ("summary", "first")
