@@ -32,17 +32,25 @@ def _as_text(value: Any) -> str:
         return strict.encode(value)
 
 
-def _media_tokens(part: Mapping[str, Any], media_type: str) -> int:
-    """Tokens of an attachment that a part carries in `url` or `data`: 0 when it carries none."""
-    payload = part.get("url", part.get("data"))
+def _payload_bytes(payload: str) -> int:
+    """The bytes that a data: URL, or bare base64, stands for."""
+    start = payload.find(",") + 1 if payload[:5].lower() == "data:" else 0
+    size = len(payload) - start
+    if start and not payload[:start].lower().endswith(";base64,"):
+        return size
+    return size * 3 // 4 - payload.count("=", -2)
+
+
+def _media_tokens(part: Mapping[str, Any], media_type: str | None) -> int:
+    """Tokens of what a part carries inline: in `url`, and where it declares media that isn't text, in `data`."""
+    payload = part.get("url", None if media_type is None else part.get("data"))
     if not isinstance(payload, str):
         return 0
-    if media_type.startswith("image/"):
+    if media_type is not None and media_type.startswith("image/"):
         return PER_IMAGE
-    start = payload.find(",") + 1 if payload[:5].lower() == "data:" else 0
-    if "url" in part and not start:
+    if "url" in part and payload[:5].lower() != "data:":
         return 0  # a link: its bytes are elsewhere
-    return min(-(-((len(payload) - start) * 3 // 4) // 4), MOST_PER_ATTACHMENT)
+    return min(-(-_payload_bytes(payload) // 4), MOST_PER_ATTACHMENT)
 
 
 def _media_type(value: Any) -> str | None:
@@ -85,8 +93,7 @@ def _part_tokens(part: Mapping[str, Any]) -> int:
         return text_tokens(text) if isinstance(text, str) else 0
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _value_tokens(part.get("input")) + _value_tokens(part.get("output"))
-    media_type = _media_type(part)
-    return _media_tokens(part, media_type) if media_type is not None else 0
+    return _media_tokens(part, _media_type(part))
 
 
 def estimate_tokens(message: MessageLike) -> int:
