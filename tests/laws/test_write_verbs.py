@@ -35,6 +35,8 @@ FAILING = {name: verb for name, verb in VERBS.items() if verb.fail is not None}
 BEFORE_COMMIT = seams.SEAMS[: seams.SEAMS.index("committed")]
 
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+TRANSACTIONAL = {name: verb for name, verb in VERBS.items() if verb.in_transaction}
+every_transactional_verb = pytest.mark.parametrize("verb", TRANSACTIONAL.values(), ids=TRANSACTIONAL)
 
 
 class Stopped(Exception):
@@ -147,7 +149,7 @@ def test_replay_gives_the_same_tables(path: Path, sessions: Sessions, session: S
     assert reads(sessions) == written
 
 
-@every_verb
+@every_transactional_verb
 def test_is_rolled_back_whole_with_its_transaction(
     path: Path, sessions: Sessions, session: Session, verb: Verb
 ) -> None:
@@ -160,7 +162,7 @@ def test_is_rolled_back_whole_with_its_transaction(
     write_goes_on(session)
 
 
-@every_verb
+@every_transactional_verb
 def test_is_rolled_back_whole_with_an_inner_transaction(sessions: Sessions, session: Session, verb: Verb) -> None:
     heard: list[Event] = []
     sessions.subscribe(heard.append)
@@ -175,7 +177,7 @@ def test_is_rolled_back_whole_with_an_inner_transaction(sessions: Sessions, sess
     write_goes_on(session)
 
 
-@every_verb
+@every_transactional_verb
 def test_is_kept_with_its_transaction_and_heard_after_it(
     path: Path, sessions: Sessions, session: Session, verb: Verb
 ) -> None:
