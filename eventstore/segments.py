@@ -39,12 +39,16 @@ class Descent:
         self._following: int | None = None  # the first overlay that isn't looked up yet
         self._overlays: deque[Shown] = deque()
         self._limit = tree.ENDLESS if whole else OVERLAYS_AT_ONCE
+        self._ranges: deque[Range] = deque()  # looked up, and not yet walked
         self._found: deque[Segment] = deque()
 
     def next(self, connection: Connection) -> Segment | None:
         """The next segment, `None` behind the last."""
-        while not self._found and self._next is not None:
-            self._walk(connection)
+        while not self._found and (self._ranges or self._next is not None):
+            if self._ranges:
+                self._walk(connection)
+            else:
+                self._look_up(connection)
         return self._found.popleft() if self._found else None
 
     def all(self, connection: Connection) -> Iterator[Segment]:
@@ -52,31 +56,33 @@ class Descent:
         while (segment := self.next(connection)) is not None:
             yield segment
 
-    def _walk(self, connection: Connection) -> None:
-        """Finds what a bounded number of chains further down show."""
+    def _look_up(self, connection: Connection) -> None:
+        """Finds a bounded number of chains further down."""
         start = self._start(connection)
         if start is None:
             self._next = None
             return
         ranges, self._next = tree.range_block(connection, start)
         self._search(connection, ranges)
-        index = 0
-        while index < len(ranges):
-            chain, end = ranges[index]
-            overlay = self._overlay(connection)
-            if overlay is None or overlay.last_chain != chain or overlay.last >= end:
-                self._add(Stretch(chain, 0, end))
-                index += 1
-                continue
-            self._add(Stretch(chain, overlay.last + 1, end))
-            self._show(connection, self._overlays.popleft())
-            behind = Range(overlay.first_chain, overlay.first)
-            while index < len(ranges) and ranges[index].chain != behind.chain:
-                index += 1
-            if index == len(ranges):
-                self._next = behind
-            else:
-                ranges[index] = behind
+        self._ranges.extend(ranges)
+
+    def _walk(self, connection: Connection) -> None:
+        """Goes to the end of a chain, or behind the next overlay."""
+        chain, end = self._ranges[0]
+        overlay = self._overlay(connection)
+        if overlay is None or overlay.last_chain != chain or overlay.last >= end:
+            self._add(Stretch(chain, 0, end))
+            self._ranges.popleft()
+            return
+        self._add(Stretch(chain, overlay.last + 1, end))
+        self._show(connection, self._overlays.popleft())
+        while self._ranges and self._ranges[0].chain != overlay.first_chain:
+            self._ranges.popleft()
+        behind = Range(overlay.first_chain, overlay.first)
+        if self._ranges:
+            self._ranges[0] = behind
+        else:
+            self._next = behind
 
     def _start(self, connection: Connection) -> Range | None:
         assert self._next is not None

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.appending import append_batch, append_full, append_normal, import_batch
 from tests.benchmarks.bench import Bench, Benchmark
+from tests.benchmarks.compacting import overlay_reads, threshold_check
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
 from tests.benchmarks.measure import Line, Sizes
@@ -27,6 +28,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_append,
         history_memory,
         mirror_events,
+        threshold_check,
+        overlay_reads,
         long_tree,
         disk,
         import_batch,
