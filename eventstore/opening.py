@@ -103,7 +103,7 @@ def _what_is_there(connection: Connection, path: str) -> int:
 def _without_tables(path: str) -> NotAStore:
     return NotAStore(
         f"{path}: it is an SQLite database without tables. Was it copied without the -wal file beside it? "
-        "Copy a store with backup(), or with all of its files while nobody has it open"
+        "Copy a store with all of its files, while nobody has it open"
     )
 
 
