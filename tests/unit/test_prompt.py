@@ -102,7 +102,12 @@ def test_earlier_summaries_come_once_each_in_order_and_say_where_they_belong() -
 
 def test_it_asks_for_a_fifth_of_what_it_replaces_and_at_least_a_hundred_tokens() -> None:
     prompts: list[str] = []
-    compact = create_compact_function(lambda prompt: prompts.append(prompt) or "S", keep_recent_tokens=0)  # type: ignore[func-returns-value]
+
+    def summarize(prompt: str) -> str:
+        prompts.append(prompt)
+        return "S"
+
+    compact = create_compact_function(summarize, keep_recent_tokens=0)
     for words in (1, 2_000):
         given: list[Message] = [
             {"id": f"m{n}", "role": "user", "parts": [{"type": "text", "text": "word " * words}]} for n in range(10)
