@@ -25,7 +25,7 @@ PACKAGES = (
 
 VALUES = {"LATEST", "UNCHECKED"}
 RESULTS = set(
-    "AppendResult Compaction ImportReport ImportRow MessageInfo RecentHistory SessionInfo VerifyReport".split()  # noqa: SIM905
+    "AppendResult CompactResult Compaction ImportReport ImportRow MessageInfo RecentHistory SessionInfo VerifyReport".split()  # noqa: SIM905
 )
 
 
@@ -37,8 +37,8 @@ def classes(module: object, root: type) -> set[str]:
 ERRORS = classes(errors, EventStoreError)
 EVENTS = classes(events, Event)
 HANDLES = {"Sessions", "Session", "StoreView", "Subscription"}
-ALIASES = {"Message", "MessageLike", "Source", "Progress"}
-FUNCTIONS = {"estimate_tokens"}
+ALIASES = {"Message", "MessageLike", "Source", "Progress", "CompactFunction", "AsyncCompactFunction"}
+FUNCTIONS = {"create_compact_function", "estimate_tokens"}
 
 SIGNATURES = {
     (
@@ -81,6 +81,11 @@ SIGNATURES = {
     (Session, "tree"): "",
     (Session, "get_leaves"): "",
     (Session, "get_latest_leaf"): "*below",
+    (Session, "get_compactions"): "",
+    (Session, "on_compaction"): "function",
+    (Session, "compact_after"): "tokens",
+    (Session, "compact"): "*leaf_id",
+    (Session, "add_compaction"): "summary from_message_id to_message_id *created_at",
     (Session, "token_estimate"): "*leaf_id *compacted",
     (Session, "subscribe"): "listener *after",
     (Session, "events"): "after",
