@@ -68,12 +68,15 @@ class Compactor:
         function = self._function
         if function is None:
             raise InvalidArgument("no compact function is registered: call on_compaction() first")
-        with self._running:
+        # In a listener it can't wait: the other's event is delivered behind this one.
+        if not self._running.acquire(blocking=not self._store.feed.is_delivering()):
+            raise InvalidArgument("compact() in a listener, while another compaction of the session is running")
+        try:
             self._runner = threading.get_ident()
-            try:
-                return self._run(function, leaf_id)
-            finally:
-                self._runner = None
+            return self._run(function, leaf_id)
+        finally:
+            self._runner = None
+            self._running.release()
 
     def compact_if_due(self) -> None:
         """Compacts when the estimate is above the threshold. A failure is logged, and changes nothing."""

@@ -184,7 +184,9 @@ class Session(ReadableSession):
         if after is None:
             return self._store.feed.subscribe(listener, self, None)
         replay.check_cursor(after)
-        return self._store.feed.subscribe(listener, self, lambda upto: self._events(after, upto))
+        subscription = self._store.feed.subscribe(listener, self, lambda upto: self._events(after, upto))
+        self._store.compact_due()  # the listener may have appended
+        return subscription
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """This session's events with `seq` above `after`, up to the newest at the call, in bounded windows."""

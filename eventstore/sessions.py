@@ -155,7 +155,9 @@ class Sessions:
         if after is None:
             return self._store.feed.subscribe(listener, None, None)
         replay.check_cursor(after)
-        return self._store.feed.subscribe(listener, None, lambda upto: self._events(after, upto))
+        subscription = self._store.feed.subscribe(listener, None, lambda upto: self._events(after, upto))
+        self._store.compact_due()  # the listener may have appended
+        return subscription
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """The log's events with `seq` above `after`, up to the newest at the call, in bounded windows."""

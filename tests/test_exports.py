@@ -25,7 +25,7 @@ PACKAGES = (
 
 VALUES = {"LATEST", "UNCHECKED"}
 RESULTS = set(
-    "AppendResult CompactResult Compaction ImportReport ImportRow MessageInfo RecentHistory SessionInfo VerifyReport".split()  # noqa: SIM905
+    "AppendResult Compaction ImportReport ImportRow MessageInfo RecentHistory SessionInfo VerifyReport".split()  # noqa: SIM905
 )
 
 
@@ -36,7 +36,7 @@ def classes(module: object, root: type) -> set[str]:
 
 ERRORS = classes(errors, EventStoreError)
 EVENTS = classes(events, Event)
-HANDLES = {"Sessions", "Session", "StoreView", "Subscription"}
+HANDLES = {"CompactResult", "Sessions", "Session", "StoreView", "Subscription"}
 ALIASES = {"Message", "MessageLike", "Source", "Progress", "CompactFunction", "AsyncCompactFunction"}
 FUNCTIONS = {"create_compact_function", "estimate_tokens"}
 

@@ -437,3 +437,100 @@ def test_clear_keeps_the_settings(session: Session) -> None:
     assert session.get_compactions() == []
     fill(session, 11, 20)
     assert "S2" in ids(session.get_history())
+
+
+def test_another_stores_compaction_is_seen_at_once(store: Sessions, session: Session) -> None:
+    fill(session, 1, 200)
+    before = session.token_estimate()
+    with Sessions(store._store.database.path) as other:
+        other.session().add_compaction("A", "m1", "m100")
+        assert session.token_estimate() < before
+        assert session.token_estimate() == other.session().token_estimate()
+        assert len(session.get_history()) == 101
+        head = store.latest_seq
+        compacting(session, lambda prompt: other.session().add_compaction("B", "m101", "m102").summary)
+        assert session.compact() is None, "another was stored meanwhile"
+        assert store.latest_seq == head + 1
+
+
+def test_a_summary_of_any_length_and_text_reads_back_equal(store: Sessions, session: Session) -> None:
+    fill(session, 1, 4)
+    summary = "half \ud83d and nul \x00 " + "é" * 2_000_000
+    done = session.add_compaction(summary, "m1", "m2")
+    assert done.summary == summary
+    assert session.get_history()[0]["parts"][0]["text"] == summary
+    assert session.get_compactions()[0].summary == summary
+    assert session.get_recent_history(max_messages=3).messages[0]["id"] == f"compaction_{done.id}"
+    assert next(iter(session.history()))["parts"][0]["text"] == summary
+    assert store.verify().ok
+    store.rebuild()
+    session.copy_to(store.session("copy"))
+    assert store.session("copy").get_history() == session.get_history()
+
+
+def test_an_overlay_counts_at_its_summarys_size_in_a_window(session: Session) -> None:
+    fill(session, 1, 4)
+    session.add_compaction("é" * 10, "m1", "m3")
+    newest = session.get_history_row_stats()[-1].bytes
+    summary = len('"' + "é" * 10 + '"') + 10
+    for room, shown in ((newest + summary, 2), (newest + summary - 1, 1)):
+        recent = session.get_recent_history(room)
+        assert (len(recent.messages), recent.truncated) == (shown, shown == 1)
+        assert recent.total_content_bytes == sum(info.bytes for info in session.get_history_row_stats())
+
+
+def test_a_copy_tells_listeners_of_its_summaries(store: Sessions, session: Session) -> None:
+    fill(session, 1, 4)
+    done = session.add_compaction("A", "m1", "m2", created_at=datetime(2020, 1, 2, tzinfo=UTC))
+    heard: list[Event] = []
+    copy = store.session("copy")
+    copy.subscribe(heard.append)
+    session.copy_to(copy)
+    (told,) = (event for event in heard if isinstance(event, Compacted))
+    assert (told.compaction.summary, told.compaction.created_at) == ("A", done.created_at)
+    assert [event for event in copy.events() if isinstance(event, Compacted)] == [told]
+
+
+def test_appends_of_a_listener_that_is_caught_up_or_polled_compact_too(store: Sessions, session: Session) -> None:
+    compacting(session).compact_after(40)
+    store.session("other").append_message(message(1))
+
+    def listener(event: Event) -> None:
+        if isinstance(event, Appended) and event.session_id == "other":
+            session.append_messages([{**message(n), "id": f"{event.seq}-{n}"} for n in range(10)])
+
+    with store.session("other").subscribe(listener, after=0):
+        assert [c.summary for c in session.get_compactions()] == ["S1"]
+        with Sessions(store._store.database.path) as other:
+            other.session("other").append_message(message(2))
+        store.poll()
+        assert [c.summary for c in session.get_compactions()] == ["S1", "S2"]
+
+
+def test_a_listener_does_not_wait_for_another_threads_compaction(store: Sessions, session: Session) -> None:
+    started, go_on = threading.Event(), threading.Event()
+    refused: list[Exception] = []
+
+    def summarize(prompt: str) -> str:
+        started.set()
+        assert go_on.wait(10)
+        return "S"
+
+    def listener(event: Event) -> None:
+        if event.session_id == "other":
+            try:
+                session.compact()
+            except InvalidArgument as error:
+                refused.append(error)
+
+    fill(session, 1, 10)
+    compacting(session, summarize)
+    store.subscribe(listener)
+    thread = threading.Thread(target=session.compact)
+    thread.start()
+    assert started.wait(10)
+    store.session("other").append_message(message(1))
+    go_on.set()
+    thread.join(10)
+    assert len(refused) == 1
+    assert len(session.get_compactions()) == 1
