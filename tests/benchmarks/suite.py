@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.benchmarks.appending import append_batch, append_full, append_normal, import_batch
+from tests.benchmarks.appending import append_batch, append_full, append_normal, append_spread, import_batch
 from tests.benchmarks.bench import Bench, Benchmark
 from tests.benchmarks.compacting import overlay_reads, threshold_check
 from tests.benchmarks.growing import grow_reply
@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_tree,
         disk,
         import_batch,
+        append_spread,
         list_sessions,
         whole_store,
         first_read,
