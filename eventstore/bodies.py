@@ -7,23 +7,31 @@ what is superseded reads as erased, even where its bytes could be put together a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from eventstore import codec, deltas
+from eventstore import attachments, codec, deltas
+from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.media import Taken
 
 STRICT = codec.STRICT
 PIECES = 2  # flag: the event's body goes on in `piece`
+ATTACHMENTS = 4  # flag: some of those pieces are attachments
 
 
 @attrs.frozen
 class Body:
-    """A version's text, with its codec flags."""
+    """A version's text, with its codec flags. `holes` are the stretches (start, length) that attachments fill."""
 
     text: str
     flags: int
+    holes: Sequence[tuple[int, int]] = ()
+
+    def digest(self) -> int:
+        """What its event's digest must be."""
+        return codec.digest(deltas.cut(self.text, self.holes))
 
 
 @attrs.frozen
@@ -33,7 +41,29 @@ class Growing:
     owner: int  # the event that owns the base text
     base_size: int  # characters of that text
     pieces: int
-    text: str
+    text: str  # without media
+    media: Sequence[Taken] = ()
+
+
+@attrs.frozen
+class Placed:
+    """A text on its way into the log: what its event's row holds, with its flags, and how many pieces hold the rest."""
+
+    row: str
+    flags: int
+    pieces: int
+
+
+def place(connection: Connection, owner: int, body: Encoded) -> Placed:
+    """Stores what of a body goes beside its event's row: slices of a long text, attachments."""
+    first, *rest = deltas.slices(body.text)
+    add_pieces(connection, owner, owner, len(first), rest)
+    for n, taken in enumerate(body.media, len(rest)):
+        key = attachments.store(connection, taken.base64)
+        connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, NULL, ?)", (owner, n, owner, taken.at, key))
+    pieces = len(rest) + len(body.media)
+    flags = body.flags | (PIECES if pieces else 0) | (ATTACHMENTS if body.media else 0)
+    return Placed(first, flags, pieces)
 
 
 def add_pieces(connection: Connection, owner: int, version: int, at: int, texts: Iterable[str], n: int = 0) -> None:
@@ -61,34 +91,59 @@ def read(connection: Connection, version: int) -> Body | None:
     _, base, flags, body = row
     if base is None and not flags & PIECES:
         return Body(body, flags)
-    return Body(_joined(connection, base or version, version), flags)
+    return _joined(connection, base or version, version, flags)
 
 
-def _joined(connection: Connection, owner: int, version: int) -> str:
+def _joined(connection: Connection, owner: int, version: int, flags: int) -> Body:
     (base,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (owner,))
-    pieces = fetch(
-        connection, "SELECT at, text FROM piece WHERE event = ? AND version <= ? ORDER BY n", (owner, version)
+    rows = fetch(
+        connection,
+        "SELECT at, text, attachment FROM piece WHERE event = ? AND version <= ? ORDER BY n",
+        (owner, version),
     )
-    return deltas.join(base, pieces)
+    pieces: list[tuple[int, str]] = []
+    holes: list[tuple[int, int]] = []
+    for at, text, attachment in rows:
+        inserted = text if attachment is None else attachments.read(connection, attachment)
+        if holes:
+            holes = deltas.shift(holes, at, len(inserted))
+        if attachment is not None:
+            holes.append((at, len(inserted)))
+        pieces.append((at, inserted))
+    return Body(deltas.join(base, pieces), flags, sorted(holes))
 
 
 def read_growing(connection: Connection, version: int) -> Growing:
     """A retained version, ready to grow."""
-    body = read(connection, version)
+    body = read(connection, version) or Body("", 0)
     base, size, count = fetch_one(
         connection,
         "SELECT coalesce(v.base, v.seq), length(o.body), (SELECT count(*) FROM piece WHERE event = o.seq) "
         "FROM event v JOIN event o ON o.seq = coalesce(v.base, v.seq) WHERE v.seq = ?",
         (version,),
     )
-    return Growing(base, size, count, body.text if body is not None else "")
+    media = [Taken(start, body.text[start : start + length]) for start, length in body.holes]
+    return Growing(base, size, count, deltas.cut(body.text, body.holes), media)
 
 
-def grows(growing: Growing, new: str) -> tuple[int, str] | None:
-    """What to insert, when storing an insertion is worth it: else the new text is to be written whole."""
+def grows(growing: Growing, new: Encoded) -> tuple[int, str] | None:
+    """What to insert where, when storing an insertion is worth it: else the new text is to be written whole."""
     if len(growing.text) < deltas.LEAST_BASE or (growing.pieces + 1) * deltas.PIECE_WEIGHT > growing.base_size:
         return None
-    return deltas.insertion(growing.text, new)
+    found = deltas.insertion(growing.text, new.text)
+    if found is None or len(growing.media) != len(new.media):
+        return None
+    at, text = found
+    full, before = at, 0
+    for old, taken in zip(growing.media, new.media, strict=True):
+        start = old.at - before  # in the text without media
+        moved = taken.at - old.at
+        if old.base64 != taken.base64 or not ((moved == 0 and start <= at) or (moved == len(text) and start >= at)):
+            return None
+        before += len(old.base64)
+        if moved == 0:
+            full += len(old.base64)
+    return full, text
 
 
 def forget_digest(connection: Connection, version: int) -> None:
@@ -105,11 +160,11 @@ def drop(connection: Connection, version: int) -> None:
         return
     owner = base or version
     kept = _newest_retained(connection, owner)
+    keys = attachments.referred(connection, owner, above=kept or 0)
+    connection.execute("DELETE FROM piece WHERE event = ? AND version > ?", (owner, kept or 0))
     if kept is None:
-        connection.execute("DELETE FROM piece WHERE event = ?", (owner,))
         connection.execute("UPDATE event SET body = NULL, flags = 0 WHERE seq = ?", (owner,))
-    else:
-        connection.execute("DELETE FROM piece WHERE event = ? AND version > ?", (owner, kept))
+    attachments.collect(connection, keys)
 
 
 def _newest_retained(connection: Connection, owner: int) -> int | None:
@@ -146,10 +201,11 @@ def drop_summaries(connection: Connection, session: int) -> None:
 
 
 def check(connection: Connection) -> Iterator[str]:
-    """What is wrong with the bodies: texts that don't fit their digests, pieces that hang in the air."""
+    """What is wrong with the bodies: texts that don't fit their digests, pieces and attachments on their own."""
+    yield from attachments.check(connection)
     for seq, digest in _digests(connection):
         body = read(connection, seq)
-        if body is None or codec.digest(body.text) != digest:
+        if body is None or body.digest() != digest:
             yield f"event {seq}: its body doesn't fit its digest"
     orphans = "SELECT DISTINCT event FROM piece WHERE event NOT IN (SELECT seq FROM event WHERE flags & ?)"
     for (owner,) in fetch(connection, orphans, (PIECES,)):

@@ -14,8 +14,9 @@ from typing import Any, cast
 import attrs
 import orjson
 
-from eventstore import strict
+from eventstore import deltas, media, strict
 from eventstore.errors import InvalidMessage, NotSerializable
+from eventstore.media import Taken
 from eventstore.types import Message, MessageLike
 
 STRICT = 1  # flag of a body: decode it with `strict`
@@ -29,8 +30,9 @@ class Encoded:
 
     text: str
     value: Any
-    size: int  # UTF-8 bytes
+    size: int  # UTF-8 bytes, of media too
     flags: int  # 0 or STRICT
+    media: tuple[Taken, ...] = ()  # what was taken out of the text; `value` has it
 
 
 def _encode_strictly(value: Any) -> Encoded:
@@ -45,16 +47,27 @@ def _encode_strictly(value: Any) -> Encoded:
 
 def encode(value: Any) -> Encoded:
     """`value` as JSON. Raises `NotSerializable` naming the place of what JSON can't hold."""
+    return _encoded(value, _dump(value))
+
+
+def _dump(value: Any) -> bytes | None:
+    """What orjson makes of `value`, `None` where it refuses."""
     try:
-        data = orjson.dumps(value)
-        decoded = orjson.loads(data)
-        # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
-        if decoded == value and not (
-            data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH and strict.too_deep(decoded)
-        ):
-            return Encoded(data.decode(), decoded, len(data), 0)
+        return orjson.dumps(value)
     except (TypeError, ValueError, RecursionError):
-        pass
+        return None
+
+
+def _encoded(value: Any, data: bytes | None) -> Encoded:
+    if data is not None:
+        try:
+            decoded = orjson.loads(data)
+            flat = data.count(b"{") + data.count(b"[") <= strict.MAX_DEPTH
+            # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
+            if decoded == value and (flat or not strict.too_deep(decoded)):
+                return Encoded(data.decode(), decoded, len(data), 0)
+        except (ValueError, RecursionError):
+            pass
     return _encode_strictly(value)
 
 
@@ -66,6 +79,18 @@ def decode(text: str, flags: int) -> Any:
 def decode_message(text: str, flags: int) -> Message:
     """`decode`, typed."""
     return cast(Message, decode(text, flags))
+
+
+def full_text(encoded: Encoded) -> str:
+    """The JSON text with its media."""
+    if not encoded.media:
+        return encoded.text
+    return deltas.join(encoded.text, [(taken.at, taken.base64) for taken in encoded.media])
+
+
+def own_value(encoded: Encoded) -> Any:
+    """The value once more, shared with nobody."""
+    return decode(full_text(encoded), encoded.flags)
 
 
 def digest(text: str) -> int:
@@ -84,6 +109,28 @@ def has_surrogate(text: str) -> bool:
     return False
 
 
+def encode_message(message: MessageLike) -> Encoded:
+    """A message that `check_message` passed, as JSON without its inline media. Raises `NotSerializable`."""
+    given: Any = message if type(message) is dict else dict(message)
+    data = _dump(given)
+    if data is not None and not media.may_hold(data):
+        return _encoded(given, data)
+    stripped = media.strip(given["parts"])
+    if not stripped.payloads:
+        return _encoded(given, data)
+    del data  # as large as the media
+    marked = encode({key: stripped.value if key == "parts" else item for key, item in given.items()})
+    texts = marked.text.split(stripped.mark)
+    taken, at = [], 0
+    for text, payload in zip(texts, stripped.payloads, strict=False):
+        at += len(text)
+        taken.append(Taken(at, payload))
+        at += len(payload)
+    media.fill(marked.value["parts"], stripped.mark, stripped.payloads)
+    size = marked.size + sum(len(payload) - len(stripped.mark) for payload in stripped.payloads)
+    return Encoded("".join(texts), marked.value, size, marked.flags, tuple(taken))
+
+
 def check_message(message: MessageLike) -> None:
     """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
     if not isinstance(message, (dict, Mapping)):  # dict first: an abstract class is slow to ask
@@ -100,11 +147,6 @@ def check_message(message: MessageLike) -> None:
     for index, part in enumerate(parts):
         if not isinstance(part, (dict, Mapping)) or not isinstance(part.get("type"), str):
             raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {part!r:.200}")
-
-
-def encode_message(message: MessageLike) -> Encoded:
-    """A message that `check_message` passed, as JSON. Raises `NotSerializable`."""
-    return encode(message if type(message) is dict else dict(message))
 
 
 def is_overlay_id(message_id: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from eventstore import strict
+from eventstore import media, strict
 from eventstore.types import MessageLike
 
 PER_MESSAGE = 4
@@ -32,25 +32,21 @@ def _as_text(value: Any) -> str:
         return strict.encode(value)
 
 
-def _media_tokens(part: Mapping[str, Any], media_type: str) -> int:
-    """Tokens of an attachment that a part carries in `url` or `data`: 0 when it carries none."""
-    payload = part.get("url", part.get("data"))
-    if not isinstance(payload, str):
-        return 0
-    if media_type.startswith("image/"):
-        return PER_IMAGE
-    start = payload.find(",") + 1 if payload[:5].lower() == "data:" else 0
-    if "url" in part and not start:
-        return 0  # a link: its bytes are elsewhere
-    return min(-(-((len(payload) - start) * 3 // 4) // 4), MOST_PER_ATTACHMENT)
-
-
-def _media_type(value: Any) -> str | None:
-    """The media type that an object declares, unless it is text."""
+def _media_tokens(value: Any) -> int:
+    """Tokens of the attachment that an object carries in `url` or `data`, 0 when it carries none."""
     if not isinstance(value, (dict, Mapping)):
-        return None
-    declared = value.get("mediaType")
-    return declared if isinstance(declared, str) and not declared.startswith("text/") else None
+        return 0
+    declared = media.declared_type(value)
+    carried = value.get("url", value.get("data"))
+    if declared is None or not media.is_media_type(declared) or not isinstance(carried, str):
+        return 0
+    if declared.lower().startswith("image/"):
+        return PER_IMAGE
+    found = media.payload(value)
+    if found is None:
+        return 0  # a link, its bytes are elsewhere
+    size = (len(carried) - found[1]) * 3 // 4
+    return min(-(-size // 4), MOST_PER_ATTACHMENT)
 
 
 def _value_tokens(value: Any) -> int:
@@ -60,14 +56,13 @@ def _value_tokens(value: Any) -> int:
     if isinstance(value, str):
         return text_tokens(value)
     text = _as_text(value)
-    if '"mediaType"' not in text:
+    if not media.may_hold(text.encode("utf-8", "surrogatepass")):
         return text_tokens(text)
     total = 0
     stack = [value]
     while stack:
         item = stack.pop()
-        media_type = _media_type(item)
-        tokens = _media_tokens(item, media_type) if media_type is not None else 0
+        tokens = _media_tokens(item)
         if tokens:
             total += tokens
             text = text.replace(item.get("url", item.get("data")), "", 1)
@@ -85,8 +80,7 @@ def _part_tokens(part: Mapping[str, Any]) -> int:
         return text_tokens(text) if isinstance(text, str) else 0
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _value_tokens(part.get("input")) + _value_tokens(part.get("output"))
-    media_type = _media_type(part)
-    return _media_tokens(part, media_type) if media_type is not None else 0
+    return _media_tokens(part)
 
 
 def estimate_tokens(message: MessageLike) -> int:
