@@ -54,7 +54,7 @@ class OrderedSet(dict[Any, None]):
 
 
 class OrderedSignal(Signal):
-    """A signal whose receivers are called in the order in which they connected."""
+    """A signal that keeps an order: those connected to all senders first, each lot in the order of its connecting."""
 
     set_class = OrderedSet  # type: ignore[assignment]
 
@@ -143,8 +143,16 @@ class Feed:
         """Connects a listener to one sender's events or (`None`) to all: from the log's head on, or first with the
         events that `replay(upto)` gives, up to where the live ones begin."""
 
+        closed = False
+
         def receiver(_sender: object, *, event: Event) -> None:
-            listener(event)
+            if not closed:  # also when it was closed by a listener that heard this event before
+                listener(event)
+
+        def close() -> None:
+            nonlocal closed
+            closed = True
+            self.signal.disconnect(receiver)
 
         self._subscribing += 1
         try:
@@ -157,7 +165,7 @@ class Feed:
                     self._claimed(lambda: self._connect(receiver, sender, replay))
         finally:
             self._subscribing -= 1
-        return Subscription(lambda: self.signal.disconnect(receiver))
+        return Subscription(close)
 
     def _connect(
         self, receiver: Callable[..., object], sender: object | None, replay: Callable[[int], Iterable[Event]] | None
@@ -221,14 +229,24 @@ class Feed:
         return delivered
 
     def _dispatch(self, event: Event) -> None:
-        """Calls every receiver, each with an event of its own, so that none can spoil another's."""
+        """Calls every receiver, each with an event of its own, so that none can spoil another's.
+
+        An interrupt (Ctrl-C) inside one goes on to whoever wrote or polled, once the others have heard the event.
+        """
         if self.signal.is_muted:
             return
         sender = self._sender(event.session_id)
-        mine: Event | None = event
-        for receiver in list(self.signal.receivers_for(sender)):
-            self._call(receiver, sender, mine if mine is not None else own_copy(event))
-            mine = None
+        waiting = list(self.signal.receivers_for(sender))[::-1]
+        try:
+            self._call_all(waiting, sender, event)
+        finally:
+            self._call_all(waiting, sender, event)
+
+    def _call_all(self, waiting: list[Callable[..., object]], sender: object, event: Event) -> None:
+        """Calls and removes those that wait, the last first."""
+        while waiting:
+            receiver = waiting.pop()
+            self._call(receiver, sender, own_copy(event) if waiting else event)
 
     def _call(self, receiver: Callable[..., object], sender: object, event: Event) -> None:
         try:

@@ -1,7 +1,9 @@
-"""Conversations from other systems' files: a module a format, recognised by content and never by name.
+"""Conversations from files and to files: a module a format, recognised by content and never by name.
 
-A format is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)` and `read(path)`,
-which yields `Conversation` values; it takes one line in `FORMATS`. `store.store` writes such a value into a store.
+A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`
+and `read(path)`, which yields `Conversation` values; it takes one line in `FORMATS`. `store.store` writes such a value
+into a store. Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out
+of it. `files.import_file` stores any file, whichever of them it is.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def format_of(path: str | os.PathLike[str]) -> Format:
     for format in FORMATS:
         if format.recognises(head):
             return format
-    names = ", ".join(format.FORMAT for format in FORMATS)
+    names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
     raise InvalidExport(
         path, 1, f"wanted an export of a known kind ({names}), found {'another' if head else 'nothing'}"
     )

@@ -1,0 +1,56 @@
+"""Which benchmarks there are, by group and name, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.benchmarks.appending import append_batch, append_full, append_normal, import_batch
+from tests.benchmarks.bench import Bench, Benchmark
+from tests.benchmarks.growing import grow_reply
+from tests.benchmarks.growth import long_append, long_reads, long_tree
+from tests.benchmarks.measure import Line, Sizes
+from tests.benchmarks.mirroring import mirror_events
+from tests.benchmarks.reading import get_history, history_memory
+from tests.benchmarks.whole import disk, first_read, list_sessions, whole_store
+
+BENCHMARKS: dict[str, Benchmark] = {
+    benchmark.__name__: benchmark
+    for benchmark in (
+        append_full,
+        append_normal,
+        grow_reply,
+        append_batch,
+        get_history,
+        long_reads,
+        long_append,
+        history_memory,
+        mirror_events,
+        long_tree,
+        disk,
+        import_batch,
+        list_sessions,
+        whole_store,
+        first_read,
+    )
+}
+"""In the order of the table: first what has a target."""
+
+
+def choose(wanted: Iterable[str]) -> list[str]:
+    """The names that begin with one of those wanted; all when none is. Raises `LookupError` for one that fits none."""
+    wanted = list(wanted)
+    for word in wanted:
+        if not any(name.startswith(word) for name in BENCHMARKS):
+            raise LookupError(f"no benchmark begins with {word!r}; there are {', '.join(BENCHMARKS)}")
+    return [name for name in BENCHMARKS if not wanted or name.startswith(tuple(wanted))]
+
+
+def run(names: Iterable[str], sizes: Sizes, folder: Path) -> Iterator[tuple[str, Line]]:
+    """Each line with the name of its benchmark, as soon as it is measured. All files lie below `folder`."""
+    with TemporaryDirectory(prefix="benchmarks-", dir=folder) as path:
+        bench = Bench(sizes, Path(path))
+        for name in names:
+            for line in BENCHMARKS[name](bench):
+                yield name, line
