@@ -7,6 +7,7 @@ What is written reads back equal: every text is decoded once when it is made, an
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, cast
@@ -37,12 +38,14 @@ class Encoded:
 
 def _encode_strictly(value: Any) -> Encoded:
     text = strict.encode(value)
-    exact = strict.decode(text)
+    size = len(text.encode())
     try:
-        flags = 0 if strict.encode(orjson.loads(text)) == text else STRICT
+        plain = orjson.loads(text)
+        if strict.encode(plain) == text:
+            return Encoded(text, plain, size, 0)
     except ValueError:
-        flags = STRICT
-    return Encoded(text, exact, len(text.encode()), flags)
+        pass
+    return Encoded(text, strict.decode(text), size, STRICT)
 
 
 def encode(value: Any) -> Encoded:
@@ -53,7 +56,7 @@ def encode(value: Any) -> Encoded:
 def _dump(value: Any) -> bytes | None:
     """What orjson makes of `value`, `None` where it refuses."""
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)  # an OrderedDict has an order of its own
     except (TypeError, ValueError, RecursionError):
         return None
 
@@ -138,7 +141,7 @@ def check_message(message: MessageLike) -> None:
     for key in ("id", "role"):
         word = message.get(key)
         if not isinstance(word, str) or not word:
-            raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {word!r}")
+            raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {reprlib.repr(word)}")
         if has_surrogate(word):
             raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
     parts = message.get("parts")
@@ -146,7 +149,7 @@ def check_message(message: MessageLike) -> None:
         raise InvalidMessage(f"a message's 'parts' must be a list, not {type(parts).__name__}")
     for index, part in enumerate(parts):
         if not isinstance(part, (dict, Mapping)) or not isinstance(part.get("type"), str):
-            raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {part!r:.200}")
+            raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {reprlib.repr(part)}")
 
 
 def is_overlay_id(message_id: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import bodies, codec, log, messages, paths, tree
+from eventstore import bodies, log, messages, paths, tree
 from eventstore.driver import fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Cleared, Deleted, SessionDeleted
@@ -18,10 +18,11 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
     """Deletes messages, and returns the ids of those that were there, in the order given."""
     if isinstance(message_ids, (str, bytes)) or not isinstance(message_ids, Iterable):
         raise InvalidArgument(f"message_ids must be a list of ids, not {message_ids!r}: put one id in a list")
-    wanted = list(dict.fromkeys(message_ids))
-    for message_id in wanted:
+    given = list(message_ids)
+    for message_id in given:
         if not isinstance(message_id, str):
             raise InvalidArgument(f"a message's id is a string, not {message_id!r}")
+    wanted = list(dict.fromkeys(given))
     with Write(store, name) as write:
         session = write.session
         if session is None:
@@ -29,8 +30,7 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
         found = {
             message_id: position
             for message_id in wanted
-            if not codec.has_surrogate(message_id)
-            and (position := tree.find(write.connection, session, message_id)) is not None
+            if (position := tree.find(write.connection, session, message_id)) is not None
         }
         _delete(write, list(found.values()), list(found))
         return list(found)

@@ -65,7 +65,7 @@ def listed(connection: Connection, prefix: str, before: int, limit: int) -> list
         connection,
         f"SELECT n.name, {', '.join(_QUALIFIED)} "
         "FROM head h JOIN name n ON n.session = h.session "
-        "WHERE h.created_at IS NOT NULL AND h.last < ? AND substr(n.name, 1, ?) = ? ORDER BY h.last DESC LIMIT ?",
-        (before, len(prefix), prefix, limit),
+        "WHERE h.created_at IS NOT NULL AND h.last < ? AND instr(n.name, ?) = 1 ORDER BY h.last DESC LIMIT ?",
+        (before, prefix, limit),
     )
     return [(name, Head(*head)) for name, *head in rows]

@@ -94,7 +94,14 @@ class _Walk:
     def _walk_up(self, connection: Connection) -> None:
         """Looks a bounded number of chains further up."""
         assert self._next is not None
-        block = tree.range_block(connection, tree.Range(self._next.chain, self._next.high))
+        following = tree.Range(self._next.chain, self._next.high)
+        if not tree.has_chain(connection, following.chain):  # all of it was deleted since the last window
+            alive = tree.ancestor_of_dead(connection, self._path.session, following.chain)
+            if alive is None:
+                self._next = None
+                return
+            following = tree.Range(alive.chain, alive.seq + 1)
+        block = tree.range_block(connection, following)
         stretches = [Stretch(chain, 0, min(end, self._path.cut)) for chain, end in block.ranges]
         self._known = stretches[::-1]
         self._next = None if block.following is None else Stretch(block.following.chain, 0, block.following.end)

@@ -153,12 +153,16 @@ class _Importing:
     def _place(self, write: Write, places: dict[str, int], message_id: str) -> int | None:
         if message_id in places:
             return places[message_id]
-        if write.session is None or codec.has_surrogate(message_id):
+        if write.session is None:
             return None
         position = tree.find(write.connection, write.session, message_id)
         return None if position is None else position.seq
 
     def _wait(self, write: Write, row: _Row) -> None:
+        if codec.has_surrogate(row.parent_id or ""):  # no id is such
+            raise UnknownMessage(
+                [row.draft.id], self._name, f"parents for imported rows, which wait for {row.parent_id!r}"
+            )
         if not self._made:
             write.connection.execute(
                 f"CREATE TEMP TABLE IF NOT EXISTS {self._table} (n INTEGER, part INTEGER, parent TEXT, "

@@ -31,7 +31,7 @@ def get_message_info(connection: Connection, name: str, message_id: str) -> Mess
 
 def _find(connection: Connection, name: str, message_id: str) -> Position | None:
     session = paths.find_session(connection, name)
-    if session is None or not isinstance(message_id, str) or codec.has_surrogate(message_id):
+    if session is None or not isinstance(message_id, str):
         return None
     return tree.find(connection, session, message_id)
 

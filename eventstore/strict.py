@@ -10,9 +10,12 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring
 from typing import Any
+
+import orjson
 
 from eventstore.errors import NotSerializable
 
@@ -62,7 +65,7 @@ def _scalar(value: Any, place: str) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise NotSerializable(place, f"JSON has no {value!r}; store null or a string instead")
-        return float.__repr__(value)
+        return orjson.dumps(float(value)).decode()  # spelt as on the fast way
     raise NotSerializable(place, f"JSON has no {type(value).__name__}; convert it first")
 
 
@@ -70,10 +73,16 @@ def _entries(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:
     """(text before the entry, its place, its value) of each entry of a container."""
     comma = ""
     if isinstance(value, Mapping):
+        inside = f"{place}." if place else ""
+        seen: set[str] = set()
         for key, item in value.items():
             if not isinstance(key, str):
-                raise NotSerializable(f"{place}.{key!r}", f"a key must be a string, not {type(key).__name__}")
-            yield f"{comma}{encode_basestring(key)}:", f"{place}.{key}" if place else str(key), item
+                raise NotSerializable(f"{inside}{key!r}", f"a key must be a string, not {type(key).__name__}")
+            text = escape_surrogates(encode_basestring(key))
+            if text in seen:
+                raise NotSerializable(f"{inside}{key}", "two keys of one object are the same text")
+            seen.add(text)
+            yield f"{comma}{text}:", f"{inside}{key}", item
             comma = ","
     else:
         for index, item in enumerate(value):
@@ -115,7 +124,14 @@ def encode(value: Any) -> str:
 
 def decode(text: str) -> Any:
     """The value of JSON text that `encode` made, to the last digit."""
-    return json.loads(text, parse_int=_parse_integer)
+    try:
+        return json.loads(text, parse_int=_parse_integer)
+    except RecursionError:  # deep JSON met a deep caller: a thread has a stack of its own
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(json.loads(text, parse_int=_parse_integer)))
+        thread.start()
+        thread.join()
+        return found[0]
 
 
 def too_deep(value: Any) -> bool:

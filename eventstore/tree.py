@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.log import hash_id
 
@@ -40,6 +41,8 @@ class Range(NamedTuple):
 
 def find(connection: Connection, session: int, message_id: str) -> Position | None:
     """The living message with this id."""
+    if has_surrogate(message_id):
+        return None
     row = fetch_one(
         connection,
         "SELECT i.chain, i.seq FROM identity i JOIN event e ON e.seq = i.seq "
@@ -51,15 +54,14 @@ def find(connection: Connection, session: int, message_id: str) -> Position | No
 
 def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]) -> set[str]:
     """Those of many ids that the index may hold: the others it doesn't."""
-    by_hash = {hash_id(session, message_id): message_id for message_id in message_ids}
-    found: set[str] = set()
-    hashes = list(by_hash)
+    hashes = list({hash_id(session, message_id) for message_id in message_ids})
+    found: set[int] = set()
     for start in range(0, len(hashes), _WINDOW):
         some = hashes[start : start + _WINDOW]
         marks = ", ".join("?" * len(some))
         rows = fetch(connection, f"SELECT hash FROM identity WHERE hash IN ({marks})", some)
-        found.update(by_hash[row[0]] for row in rows)
-    return found
+        found.update(row[0] for row in rows)
+    return {message_id for message_id in message_ids if hash_id(session, message_id) in found}
 
 
 def find_seq(connection: Connection, session: int, seq: int, message_id: str) -> Position | None:
@@ -74,6 +76,21 @@ def find_appended(connection: Connection, session: int, seq: int) -> Position | 
     """As `find_seq`, for a caller who doesn't know the id."""
     row = fetch_one(connection, "SELECT id FROM event WHERE seq = ?", (seq,))
     return None if row is None else find_seq(connection, session, seq, row[0])
+
+
+def ancestor_of_dead(connection: Connection, session: int, seq: int) -> Position | None:
+    """The nearest living ancestor of a message that died, whose chain is gone too: by the log, which keeps parents."""
+    while (parent := fetch_one(connection, "SELECT parent FROM event WHERE seq = ?", (seq,))[0]) is not None:
+        position = find_appended(connection, session, parent)
+        if position is not None:
+            return position
+        seq = parent
+    return None
+
+
+def has_chain(connection: Connection, key: int) -> bool:
+    """Whether a chain is there, and wasn't pruned."""
+    return fetch_one(connection, "SELECT 1 FROM chain WHERE key = ?", (key,)) is not None
 
 
 def next_in_chain(connection: Connection, position: Position) -> int:

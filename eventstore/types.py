@@ -72,7 +72,10 @@ def check_aware(name: str, when: datetime) -> datetime:
     """`when` in UTC. Raises `InvalidArgument` for a naive datetime or anything else."""
     if not isinstance(when, datetime) or when.tzinfo is None or when.utcoffset() is None:
         raise InvalidArgument(f"{name} must be an aware datetime (datetime.now(UTC)), not {when!r}")
-    return when.astimezone(UTC)
+    try:
+        return when.astimezone(UTC)
+    except OverflowError:
+        raise InvalidArgument(f"{name} must be a time that UTC can tell, year 1 to 9999; not {when!r}") from None
 
 
 @attrs.frozen

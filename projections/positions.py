@@ -38,7 +38,7 @@ class Positions(ABC, Generic[T]):
         self._held: list[tuple[T, str | None]] = []
         self._tickets: dict[str, int] = {}
         self._removed: list[int] = []
-        self._repeated: set[str] = set()
+        self._repeated: set[str] = set()  # ids that are met more than once; their tickets mean nothing
 
     @abstractmethod
     def _identify(self, entries: list[T], start: int) -> list[str | None] | None:
@@ -130,10 +130,12 @@ class Positions(ABC, Generic[T]):
 
     def _confirmed(self, entries: Sequence[T], message_id: str) -> bool:
         """Whether what is remembered of this message, be it that there is no entry, is the case."""
+        if message_id in self._repeated:
+            return False
         if message_id not in self._tickets:
             return True
         position = self._position(message_id)
-        return message_id not in self._repeated and self._is_same(entries[position], *self._held[position])
+        return self._is_same(entries[position], *self._held[position])
 
     def _remember(self, entry: T, message_id: str | None) -> None:
         if message_id is not None:
@@ -149,11 +151,10 @@ class Positions(ABC, Generic[T]):
         removed = self._removed
         while removed and removed[-1] - len(removed) + 1 >= start:
             removed.pop()
-        first = start + len(removed)
         for entry, message_id in self._held[start:]:
             self._left(entry)
-            if message_id is not None and self._tickets.get(message_id, -1) >= first:
-                del self._tickets[message_id]
+            if message_id is not None:
+                self._tickets.pop(message_id, None)
         del self._held[start:]
         if start == 0:
             self._repeated.clear()

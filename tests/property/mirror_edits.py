@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 from hypothesis import strategies as st
 
 Rows = list[Any]
@@ -102,27 +103,33 @@ ANYWHERE: list[Edit] = [insert, delete, swap, move, reverse, sort, rotate, copy_
 HIDDEN: list[Edit] = [exchange, assign, assign_same_length, rename, repeat]
 """Edits that leave no trace but in the row itself."""
 
-IDS = st.sampled_from([f"m{number}" for number in range(8)])
-OWNERS = st.one_of(
-    st.builds(lambda message_id: {"id": message_id, "role": "user", "parts": [], "pending": True}, IDS),
-    st.builds(dict, note=st.integers(0, 3)),
-    st.builds(lambda number: {"id": number}, st.sampled_from([1, None, "compaction_1", ("m1",)])),
-    st.sampled_from(["m1", None, 7]),
-)
 PLACES = st.integers(0, 10_000)
 
 
-def edits(choice: list[Edit]) -> st.SearchStrategy[Callable[[Rows], None]]:
-    """One of these edits, at any place, with rows of the owner's."""
-    return st.builds(
-        lambda edit, first, second, new: lambda rows: edit(rows, first, second, [clone(row) for row in new]),
-        st.sampled_from(choice),
-        PLACES,
-        PLACES,
-        st.lists(OWNERS, min_size=1, max_size=2),
+@attrs.frozen
+class Change:
+    """One edit, at places that are taken modulo the length of the list, with rows of the owner's."""
+
+    edit: Edit
+    first: int
+    second: int
+    new: Rows
+
+    def __call__(self, rows: Rows) -> None:
+        self.edit(rows, self.first, self.second, [dict(row) if isinstance(row, dict) else row for row in self.new])
+
+
+def owners_rows(message_ids: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    """Pending rows, and what else an owner may keep in the list."""
+    return st.one_of(
+        st.builds(lambda message_id: {"id": message_id, "role": "user", "parts": [], "pending": True}, message_ids),
+        st.builds(dict, note=st.integers(0, 3)),
+        st.builds(lambda number: {"id": number}, st.sampled_from([1, None, "compaction_1", ("m1",)])),
+        st.sampled_from(["m1", None, 7]),
     )
 
 
-def clone(row: Any) -> Any:
-    """A row of its own for each time that it is used."""
-    return dict(row) if isinstance(row, dict) else row
+def changes(choice: list[Edit], message_ids: st.SearchStrategy[str]) -> st.SearchStrategy[Change]:
+    """One of these edits, anywhere."""
+    rows = st.lists(owners_rows(message_ids), min_size=1, max_size=2)
+    return st.builds(Change, st.sampled_from(choice), PLACES, PLACES, rows)

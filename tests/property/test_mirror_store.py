@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,15 +13,15 @@ from eventstore import Message, Sessions
 from eventstore.testing import Write, same_json, writes
 from projections import mirror
 from projections.positions import WATCHED
-from tests.property.mirror_edits import ANYWHERE, AT_THE_END, HIDDEN, IDS, Rows, edits
+from tests.property.mirror_edits import ANYWHERE, AT_THE_END, HIDDEN, Change, changes
 from tests.property.mirror_oracle import Owner
 
-Change = Callable[[Rows], None]
+IDS = st.sampled_from([f"m{number}" for number in range(8)])
 Step = tuple[list[tuple[Change, bool]], list[Write], bool]
 
 STEPS = st.lists(
     st.tuples(
-        st.lists(st.tuples(edits(AT_THE_END + ANYWHERE + HIDDEN), st.booleans()), max_size=2),
+        st.lists(st.tuples(changes(AT_THE_END + ANYWHERE + HIDDEN, IDS), st.booleans()), max_size=2),
         writes(ids=IDS, min_size=1, max_size=4),
         st.booleans(),
     ),
@@ -40,8 +39,8 @@ def test_a_mirror_is_its_reduction(own: bool, reassigns: bool, retains_all: bool
         owner = Owner(session, own=own, reassigns=reassigns)
         untouched: list[Message] = []
         mirror(session, untouched)
-        for changes, batch, in_transaction in steps:
-            for change, in_place in changes:
+        for edits, batch, in_transaction in steps:
+            for change, in_place in edits:
                 owner.edit(change, in_place=in_place)
             if len(owner.rows) > WATCHED // 2:
                 owner.edit(lambda rows: rows.clear())

@@ -1,8 +1,8 @@
-"""What the tests of this folder speak with: messages of one text, and what a listener heard."""
+"""What the tests of this folder speak with: messages of one text, what a listener heard, when two values are equal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from eventstore import Event, Message, MessageInfo, Session
@@ -23,6 +23,30 @@ def chain(session: Session, *message_ids: str, parent_id: str | None = None) -> 
 def ids(found: Iterable[Message | MessageInfo]) -> list[str]:
     """The ids of messages or infos, in their order."""
     return [each.id if isinstance(each, MessageInfo) else each["id"] for each in found]
+
+
+def joined(text: str) -> str:
+    """Text as JSON means it: two halves of a pair that meet are one character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def canonical(value: Any) -> list[Any]:
+    """A value as a flat list of what JSON text tells: 1, 1.0 and true apart, 0.0 from -0.0, the order of keys."""
+    told: list[Any] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            told.append(("object", [joined(key) for key in item]))
+            waiting += list(item.values())[::-1]
+        elif isinstance(item, (list, tuple)):
+            told.append(("array", len(item)))
+            waiting += list(item)[::-1]
+        elif isinstance(item, float):
+            told.append(("float", item.hex()))
+        else:
+            told.append((type(item).__name__, joined(item) if isinstance(item, str) else item))
+    return told
 
 
 class Heard(list[Event]):

@@ -220,6 +220,55 @@ def test_an_exchange_far_up_is_met_at_the_next_pass() -> None:
     assert len(mirrored.rows) == 3 * WATCHED
 
 
+def test_of_an_exchange_far_up_nothing_is_dropped_wrongly() -> None:
+    mirrored = Mirrored(reassigns=False)
+    for number in range(3 * WATCHED):
+        mirrored.source.append(message(f"m{number}"))
+    mirrored.rows.insert(5, pending("m1"))
+    mirrored.source.update(message("m1", "new"))
+    mirrored.rows[5] = pending("kept")
+    mirrored.source.delete(["m1"])
+    assert len(mirrored.rows) == 3 * WATCHED
+    assert mirrored.rows[4] == pending("kept")
+
+
+def test_a_list_that_was_reassigned_is_read_whole() -> None:
+    mirrored = Mirrored(reassigns=True)
+    for number in range(3 * WATCHED):
+        mirrored.source.append(message(f"m{number}"))
+    mirrored.box.rows = list(mirrored.rows)
+    mirrored.box.rows[1] = pending("new")
+    mirrored.source.append(message("new", "stored"))
+    assert mirrored.rows[1] == message("new", "stored")
+    assert len(mirrored.rows) == 3 * WATCHED
+
+
+@pytest.mark.parametrize("transform", [None, lambda m: {"id": m["id"], "parts": m["parts"]}])
+def test_rows_that_change_places_are_both_known(make: Callable[..., Mirrored], transform: Any) -> None:
+    mirrored = make(transform=transform)
+    for number in range(3 * WATCHED):
+        mirrored.source.append(message(f"m{number}"))
+    rows = mirrored.rows
+    rows[1], rows[-1] = rows[-1], rows[1]
+    mirrored.source.update(message(f"m{3 * WATCHED - 1}", "new"))
+    mirrored.source.append(message("m1", "new"))
+    assert len(mirrored.rows) == 3 * WATCHED
+    assert mirrored.rows[1]["parts"] == mirrored.rows[-1]["parts"] == message("", "new")["parts"]
+
+
+def test_one_row_between_others_that_look_alike_is_found() -> None:
+    """Rows without an id that are one object agree wherever they stand: they prove nothing."""
+    mirrored = Mirrored(reassigns=False)
+    note = {"note": "the same"}
+    for number in range(3 * WATCHED):
+        mirrored.source.append(message(f"m{number}"))
+        mirrored.rows.append(note)
+    mirrored.rows[2:2] = [pending("new"), note]
+    mirrored.source.append(message("new", "stored"))
+    assert mirrored.rows[2] == message("new", "stored")
+    assert len(mirrored.rows) == 2 + 6 * WATCHED
+
+
 def test_after_a_reload_the_new_list_is_known(make: Callable[..., Mirrored]) -> None:
     mirrored = make()
     for number in range(3 * WATCHED):
@@ -315,6 +364,31 @@ def test_an_own_entry_taken_out_and_put_back_is_the_owners(make: Callable[..., M
     mirrored.box.rows.append(row)
     mirrored.source.update(message("a", "two"))
     assert mirrored.rows == [["one"], ["one"]]
+
+
+def test_a_deleted_entry_that_its_owner_puts_back_is_the_owners(make: Callable[..., Mirrored]) -> None:
+    mirrored = make(transform=lambda m: [m["parts"][0]["text"]])
+    for message_id in "abc":
+        mirrored.source.append(message(message_id, message_id))
+    row = mirrored.rows[0]
+    mirrored.source.delete(["a"])
+    mirrored.box.rows.append(row)
+    mirrored.source.append(message("a", "new"))
+    mirrored.source.update(message("a", "newer"))
+    assert mirrored.rows == [["b"], ["c"], ["a"], ["newer"]]
+
+
+def test_a_replaced_entry_that_its_owner_puts_back_is_the_owners(make: Callable[..., Mirrored]) -> None:
+    mirrored = make(transform=lambda m: [m["parts"][0]["text"]])
+    mirrored.source.append(message("a", "one"))
+    mirrored.source.append(message("b", "one"))
+    replaced = mirrored.rows[0]
+    mirrored.source.update(message("a", "two"))
+    mirrored.source.delete(["a"])
+    mirrored.box.rows.append(replaced)
+    mirrored.source.append(message("a", "three"))
+    mirrored.source.update(message("a", "four"))
+    assert mirrored.rows == [["one"], ["one"], ["four"]]
 
 
 # ---- intercept and on_applied

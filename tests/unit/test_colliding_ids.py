@@ -1,0 +1,45 @@
+"""Ids that meet in the index: all of them share one hash here, as an attacker could make two of them do."""
+
+from __future__ import annotations
+
+import pytest
+
+from eventstore import Session, Sessions, log, tree
+from eventstore.testing import check_invariants
+from tests.unit.talk import chain, ids, message
+
+
+@pytest.fixture(autouse=True)
+def _one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hash_id(session: int, message_id: str) -> int:
+        return 7
+
+    monkeypatch.setattr(log, "hash_id", hash_id)
+    monkeypatch.setattr(tree, "hash_id", hash_id)
+
+
+def test_every_verb_tells_them_apart(sessions: Sessions, session: Session) -> None:
+    other = sessions.session("other")
+    chain(session, "a", "b", "c")
+    chain(other, "c", "b", "a")
+    session.append_message(message("d"), parent_id="a")
+    results = session.append_messages([message(each) for each in ("b", "e", "a", "f", "e")])
+    assert [result.inserted for result in results] == [False, True, False, True, False]
+    session.update_message(message("b", "new"))
+    session.delete_messages(["c", "nope", "e"])
+    assert {info.id: info.parent_id for info in session.tree()} == {"a": None, "b": "a", "d": "a", "f": "a"}
+    assert session.get_message("b") == message("b", "new")
+    assert other.get_message("b") == message("b")
+    assert ids(other.get_history()) == ["c", "b", "a"]
+    session.clear_messages()
+    assert list(session.tree()) == []
+    chain(session, "c")
+    assert ids(other.get_history()) == ["c", "b", "a"]
+    check_invariants(sessions)
+    assert sessions.verify().ok
+
+
+def test_a_batch_of_known_ids_stores_none_again(session: Session) -> None:
+    chain(session, *"abcdef")
+    assert not any(result.inserted for result in session.append_messages([message(each) for each in "fedcba"]))
+    assert ids(session.tree()) == list("abcdef")

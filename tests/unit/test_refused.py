@@ -1,0 +1,223 @@
+"""What a store refuses before it writes: values that JSON can't hold, by their place, and messages of another shape."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import enum
+import functools
+import math
+import uuid
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import attrs
+import pytest
+
+from eventstore import ImportRow, InvalidArgument, InvalidMessage, NotSerializable, Session, Sessions, UnknownMessage
+from tests.unit.talk import chain, message
+
+HALF, OTHER_HALF = "\ud83d", "\ude00"
+NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def place() -> str:
+    """What is refused doesn't hang on where it would go."""
+    return ":memory:"
+
+
+# ---- what JSON can't hold
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+@attrs.frozen
+class Point:
+    x: int = 0
+
+
+NOT_JSON: tuple[Any, ...] = (
+    math.nan,
+    math.inf,
+    -math.inf,
+    b"bytes",
+    bytearray(b"bytes"),
+    {1, 2},
+    frozenset(),
+    dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+    dt.date(2026, 1, 1),
+    dt.timedelta(1),
+    uuid.UUID(int=1),
+    Colour.RED,
+    Point(),
+    SimpleNamespace(),
+    decimal.Decimal("1.5"),
+    1j,
+    object(),
+    len,
+    int,
+    iter([1]),
+    range(3),
+    ...,
+)
+
+
+@pytest.mark.parametrize("value", NOT_JSON, ids=lambda value: type(value).__name__)
+def test_a_value_that_json_cannot_hold_is_refused_by_its_place(session: Session, value: Any) -> None:
+    for given_message, place in (
+        (message("a", x=value), "x"),
+        (message("a", metadata={"deep": [0, {"when": value}]}), "metadata.deep[1].when"),
+        ({"id": "a", "role": "user", "parts": [{"type": "a"}, {"type": "b"}, {"type": "c", "input": {"when": value}}]},
+         "parts[2].input.when"),
+        (message("a", x=(1, [HALF, value])), "x[1][1]"),
+    ):  # fmt: skip
+        for write in (session.append_message, session.upsert_message, session.update_message):
+            with pytest.raises(NotSerializable) as caught:
+                write(given_message)
+            assert caught.value.place == place
+            assert place in str(caught.value)
+            assert isinstance(caught.value, TypeError)
+    with pytest.raises(NotSerializable) as caught:
+        session.set_metadata({"title": {"x": value}})
+    assert caught.value.place == "title.x"
+    assert session.sessions.latest_seq == 0
+
+
+@pytest.mark.parametrize("key", [1, 0, None, True, 1.5, ("a",), b"a", Colour.RED], ids=repr)
+def test_a_key_that_is_no_string_is_refused_by_its_place(session: Session, key: Any) -> None:
+    for given_message, place in (
+        ({**message("a"), key: 1}, f"{key!r}"),
+        (message("a", metadata={key: 1}), f"metadata.{key!r}"),
+        (message("a", x=[MappingProxyType({key: 1})]), f"x[0].{key!r}"),
+    ):
+        with pytest.raises(NotSerializable) as caught:
+            session.append_message(given_message)
+        assert caught.value.place == place
+    assert session.sessions.latest_seq == 0
+
+
+def test_two_keys_that_are_one_text_are_refused(session: Session) -> None:
+    """Two halves as a key, and the character that they are: JSON can't tell them apart, so one would be lost."""
+    with pytest.raises(NotSerializable, match="two keys") as caught:
+        session.append_message(message("a", x={HALF + OTHER_HALF: 1, "😀": 2}))
+    assert caught.value.place == "x.😀"
+
+
+def test_nan_deep_in_a_tools_output_is_named(session: Session) -> None:
+    output = {"loss": 1.0, "m": [0.5, math.inf]}
+    with pytest.raises(NotSerializable) as caught:
+        session.append_message({"id": "a", "role": "assistant", "parts": [{"type": "tool-fit", "output": output}]})
+    assert caught.value.place == "parts[0].output.m[1]"
+
+
+# ---- shapes
+
+
+NOTHING: list[Any] = []
+DEEP_LIST: list[Any] = functools.reduce(lambda inner, _: [inner], range(5_000), NOTHING)
+DEEP_OBJECT: Any = {"in": DEEP_LIST}
+NOT_IDS: tuple[Any, ...] = ("", None, 1, True, b"a", ["a"], HALF, f"a{HALF}", DEEP_LIST, DEEP_OBJECT)
+NOT_PARTS: tuple[Any, ...] = (None, "", "text", {}, {"type": "text"}, 1, {1}, b"", DEEP_OBJECT)
+NOT_A_PART: tuple[Any, ...] = (None, "text", 1, [], ["type"], DEEP_LIST, {}, DEEP_OBJECT)
+NOT_TYPES: tuple[Any, ...] = (None, 1, ["text"], b"text", DEEP_LIST)
+NOT_MESSAGES: tuple[Any, ...] = (
+    *(None, 1, "text", b"", [], ["id"], [("id", "a")], object(), DEEP_LIST, DEEP_OBJECT),
+    *({}, {"role": "user", "parts": []}, {"id": "a", "parts": []}, {"id": "a", "role": "user"}),
+    *({"id": wrong, "role": "user", "parts": []} for wrong in NOT_IDS),
+    *({"id": "a", "role": wrong, "parts": []} for wrong in NOT_IDS),
+    *({"id": "a", "role": "user", "parts": wrong} for wrong in NOT_PARTS),
+    *({"id": "a", "role": "user", "parts": [{"type": "text"}, wrong]} for wrong in NOT_A_PART),
+    *({"id": "a", "role": "user", "parts": [{"type": wrong}]} for wrong in NOT_TYPES),
+)
+
+
+def test_a_message_of_the_wrong_shape_is_refused(session: Session) -> None:
+    session.append_message(message("known"))
+    for value in NOT_MESSAGES:
+        for write in (session.append_message, session.upsert_message, session.update_message):
+            with pytest.raises(InvalidMessage) as caught:
+                write(value)
+            assert isinstance(caught.value, ValueError)
+            assert len(str(caught.value)) < 500
+        with pytest.raises(InvalidMessage):
+            session.append_messages([message("b"), value, message("c")])
+        with pytest.raises(InvalidMessage):
+            session.import_message(value, parent_id=None, created_at=dt.datetime.now(dt.UTC))
+    assert session.sessions.latest_seq == 1
+
+
+# ---- ids and names that no store can hold
+
+
+def test_an_id_that_cannot_be_is_unknown_wherever_it_is_given(sessions: Sessions, session: Session) -> None:
+    chain(session, "a", "b")
+    row = ImportRow(message("c"), parent_id=HALF, created_at=NOW)
+    for call in (
+        lambda: session.append_message(message("c"), parent_id=HALF),
+        lambda: session.append_messages([message("c")], parent_id=HALF),
+        lambda: session.upsert_message(message("c"), parent_id=HALF),
+        lambda: session.import_message(message("c"), parent_id=HALF, created_at=NOW),
+        lambda: session.import_messages([row]),
+        lambda: session.select_leaf(HALF),
+        lambda: session.delete_branch(HALF),
+        lambda: session.get_branches(HALF),
+        lambda: session.get_latest_leaf(below=HALF),
+        lambda: session.get_history_row_stats(leaf_id=HALF),
+        lambda: session.token_estimate(leaf_id=HALF),
+        lambda: session.history(leaf_id=HALF),
+        lambda: session.history(before=HALF),
+        lambda: session.get_history(leaf_id=HALF),
+        lambda: session.get_recent_history(before=HALF),
+    ):
+        with pytest.raises(UnknownMessage) as caught:
+            call()
+        assert caught.value.message_ids in ((HALF,), ("c",))  # of an import: the row that waits
+    assert session.get_message(HALF) is None
+    assert session.get_message_info(HALF) is None
+    assert session.delete_messages([HALF, "nope"]) == []
+    assert sessions.latest_seq == 2
+
+
+@pytest.mark.parametrize("given", [1, b"a", ["a"], True], ids=repr)
+def test_ids_of_another_type_are_refused(sessions: Sessions, session: Session, given: Any) -> None:
+    chain(session, "a")
+    for call in (
+        lambda: session.append_message(message("c"), parent_id=given),
+        lambda: session.upsert_message(message("c"), parent_id=given),
+        lambda: session.import_message(message("c"), parent_id=given, created_at=NOW),
+        lambda: session.select_leaf(given),
+        lambda: session.delete_branch(given),
+        lambda: session.delete_messages([given]),
+        lambda: session.get_branches(given),
+        lambda: session.get_history(leaf_id=given),
+        lambda: session.get_history(before=given),
+        lambda: sessions.session(given),
+        lambda: sessions.delete_session(given),
+        lambda: sessions.list_sessions(prefix=given),
+    ):
+        with pytest.raises(InvalidArgument):
+            call()
+    assert sessions.latest_seq == 1
+
+
+def test_one_id_is_no_list_of_ids(session: Session) -> None:
+    chain(session, "a")
+    with pytest.raises(InvalidArgument, match="put one id in a list"):
+        session.delete_messages("a")
+    assert session.get_message("a") is not None
+
+
+def test_a_session_is_named_by_any_text_but_half_a_pair(sessions: Sessions) -> None:
+    with pytest.raises(InvalidArgument, match="surrogate"):
+        sessions.session(HALF)
+    names = ["", " ", "a", "a\x00b", "a\x00c", "ab", "A", "%", "a_b", "ключ", "👍🏽", "/", "x" * 5_000]
+    for name in names:
+        sessions.session(name).append_message(message("m"))
+        assert sessions.session(name) is sessions.session(name)
+    assert [info.session_id for info in sessions.list_sessions()] == names[::-1]
+    for prefix in ("", "a", "a\x00", "a\x00b", "A", "%", "a_", "к", "👍", "x" * 5_000, "nope"):
+        listed = [info.session_id for info in sessions.list_sessions(prefix=prefix)]
+        assert listed == [name for name in names[::-1] if name.startswith(prefix)], prefix
