@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
 from eventstore import media
 from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.errors import DamagedStore
 
 SHA256_BYTES = 32
 
@@ -31,16 +33,25 @@ def _digest(slices: Iterable[bytes]) -> tuple[bytes, int]:
     return digest.digest(), size
 
 
-def _slices(connection: Connection, key: int) -> Iterator[bytes]:
-    n = 0
-    while row := fetch_one(connection, "SELECT bytes FROM attachment_slice WHERE attachment = ? AND n = ?", (key, n)):
+def _slices(connection: Connection, key: int, size: int) -> Iterator[bytes]:
+    """Stored bytes, up to `size` of them: fewer when some are missing."""
+    n = found = 0
+    while found < size:
+        row = fetch_one(connection, "SELECT bytes FROM attachment_slice WHERE attachment = ? AND n = ?", (key, n))
+        if row is None:
+            return
         yield row[0]
         n += 1
+        found += len(row[0])
 
 
-def read(connection: Connection, key: int) -> str:
-    """The base64 of stored bytes."""
-    return "".join(media.encoded(data) for data in _slices(connection, key))
+def read(connection: Connection, key: int, length: int) -> str:
+    """The base64 of stored bytes, of so many characters. Raises `DamagedStore` when that isn't there."""
+    pieces = [media.encoded(data) for data in _slices(connection, key, length // 4 * 3)]
+    base64 = pieces[0] if len(pieces) == 1 else "".join(pieces)
+    if not length or len(base64) != length:
+        raise DamagedStore(f"bytes of attachment {key} are missing; verify() says more, a backup helps")
+    return base64
 
 
 def referred(connection: Connection, owner: int, above: int) -> list[int]:
@@ -76,5 +87,5 @@ def check(connection: Connection) -> Iterator[str]:
     for (key,) in fetch(connection, orphans):
         yield f"attachment {key}: nothing refers to it"
     for key, digest, size in fetch(connection, "SELECT key, digest, bytes FROM attachment"):
-        if _digest(_slices(connection, key)) != (digest, size):
+        if _digest(_slices(connection, key, sys.maxsize)) != (digest, size):
             yield f"attachment {key}: its bytes don't fit its digest"

@@ -7,11 +7,12 @@ what is superseded reads as erased, even where its bytes could be put together a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import attrs
 
-from eventstore import attachments, codec, deltas
+from eventstore import attachments, codec, deltas, media
 from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.media import Taken
@@ -23,15 +24,15 @@ ATTACHMENTS = 4  # flag: some of those pieces are attachments
 
 @attrs.frozen
 class Body:
-    """A version's text, with its codec flags. `holes` are the stretches (start, length) that attachments fill."""
+    """A version's text without its media, with its codec flags, and the media."""
 
     text: str
     flags: int
-    holes: Sequence[tuple[int, int]] = ()
+    media: tuple[Taken, ...] = ()
 
-    def digest(self) -> int:
-        """What its event's digest must be."""
-        return codec.digest(deltas.cut(self.text, self.holes))
+    def value(self) -> Any:
+        """What it says."""
+        return codec.decode(self.text, self.flags, self.media)
 
 
 @attrs.frozen
@@ -42,7 +43,12 @@ class Growing:
     base_size: int  # characters of that text
     pieces: int
     text: str  # without media
-    media: Sequence[Taken] = ()
+    media: tuple[Taken, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Characters that it keeps in memory."""
+        return len(self.text) + sum(len(taken.base64) for taken in self.media)
 
 
 @attrs.frozen
@@ -83,34 +89,56 @@ def add_insertion(connection: Connection, growing: Growing, version: int, at: in
     return len(texts)
 
 
+@attrs.frozen
+class _Hole:
+    """Where an attachment belongs into a text, counted with those before it, and how long its base64 is."""
+
+    at: int
+    length: int
+    key: int
+
+
 def read(connection: Connection, version: int) -> Body | None:
-    """The body of a version, `None` when it was not retained."""
+    """The body of a version, `None` when it was not retained. Raises `DamagedStore` when its media are missing."""
+    found = _read(connection, version)
+    if found is None:
+        return None
+    text, flags, holes = found
+    media = tuple(Taken(hole.at, attachments.read(connection, hole.key, hole.length)) for hole in holes)
+    return Body(text, flags, media)
+
+
+def _read(connection: Connection, version: int) -> tuple[str, int, list[_Hole]] | None:
+    """(text, flags, where media belong into it) of a version, `None` when it was not retained."""
     row = fetch_one(connection, "SELECT digest, base, flags, body FROM event WHERE seq = ?", (version,))
     if row is None or row[0] is None:
         return None
     _, base, flags, body = row
     if base is None and not flags & PIECES:
-        return Body(body, flags)
-    return _joined(connection, base or version, version, flags)
+        return body, flags, []
+    if base is not None:
+        (body,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (base,))
+    text, holes = _joined(connection, body, base or version, version)
+    return text, flags, holes
 
 
-def _joined(connection: Connection, owner: int, version: int, flags: int) -> Body:
-    (base,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (owner,))
+def _joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[_Hole]]:
     rows = fetch(
         connection,
-        "SELECT at, text, attachment FROM piece WHERE event = ? AND version <= ? ORDER BY n",
+        "SELECT p.at, p.text, p.attachment, a.bytes FROM piece p LEFT JOIN attachment a ON a.key = p.attachment "
+        "WHERE p.event = ? AND p.version <= ? ORDER BY p.n",
         (owner, version),
     )
     pieces: list[tuple[int, str]] = []
-    holes: list[tuple[int, int]] = []
-    for at, text, attachment in rows:
-        inserted = text if attachment is None else attachments.read(connection, attachment)
-        if holes:
-            holes = deltas.shift(holes, at, len(inserted))
-        if attachment is not None:
-            holes.append((at, len(inserted)))
-        pieces.append((at, inserted))
-    return Body(deltas.join(base, pieces), flags, sorted(holes))
+    holes: list[_Hole] = []  # in the order of the text: no insertion changes that
+    for at, text, key, size in rows:
+        if key is not None:
+            holes.append(_Hole(at, media.encoded_length(size or 0), key))
+            continue
+        pieces.append((at - sum(hole.length for hole in holes if hole.at < at), text))
+        if holes and holes[-1].at >= at:
+            holes = [_Hole(h.at + len(text), h.length, h.key) if h.at >= at else h for h in holes]
+    return deltas.join(base, pieces), holes
 
 
 def read_growing(connection: Connection, version: int) -> Growing:
@@ -122,8 +150,7 @@ def read_growing(connection: Connection, version: int) -> Growing:
         "FROM event v JOIN event o ON o.seq = coalesce(v.base, v.seq) WHERE v.seq = ?",
         (version,),
     )
-    media = [Taken(start, body.text[start : start + length]) for start, length in body.holes]
-    return Growing(base, size, count, deltas.cut(body.text, body.holes), media)
+    return Growing(base, size, count, body.text, body.media)
 
 
 def grows(growing: Growing, new: Encoded) -> tuple[int, str] | None:
@@ -204,8 +231,8 @@ def check(connection: Connection) -> Iterator[str]:
     """What is wrong with the bodies: texts that don't fit their digests, pieces and attachments on their own."""
     yield from attachments.check(connection)
     for seq, digest in _digests(connection):
-        body = read(connection, seq)
-        if body is None or body.digest() != digest:
+        found = _read(connection, seq)
+        if found is None or codec.digest(found[0]) != digest:
             yield f"event {seq}: its body doesn't fit its digest"
     orphans = "SELECT DISTINCT event FROM piece WHERE event NOT IN (SELECT seq FROM event WHERE flags & ?)"
     for (owner,) in fetch(connection, orphans, (PIECES,)):

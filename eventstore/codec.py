@@ -8,14 +8,14 @@ What is written reads back equal: every text is decoded once when it is made, an
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import orjson
 
-from eventstore import deltas, media, strict
+from eventstore import media, strict
 from eventstore.errors import InvalidMessage, NotSerializable
 from eventstore.media import Taken
 from eventstore.types import Message, MessageLike
@@ -74,26 +74,24 @@ def _encoded(value: Any, data: bytes | None) -> Encoded:
     return _encode_strictly(value)
 
 
-def decode(text: str, flags: int) -> Any:
-    """The value of a text that `encode` made with these flags."""
-    return strict.decode(text) if flags & STRICT else orjson.loads(text)
-
-
-def decode_message(text: str, flags: int) -> Message:
-    """`decode`, typed."""
-    return cast(Message, decode(text, flags))
+def decode(text: str, flags: int, taken: Sequence[Taken] = ()) -> Any:
+    """The value of a text that `encode` made with these flags, with the media that were taken out of it."""
+    if not taken:
+        return strict.decode(text) if flags & STRICT else orjson.loads(text)
+    mark = media.new_mark()
+    value = decode(media.woven(text, taken, mark), flags)
+    media.fill(value, mark, [each.base64 for each in taken])
+    return value
 
 
 def full_text(encoded: Encoded) -> str:
     """The JSON text with its media."""
-    if not encoded.media:
-        return encoded.text
-    return deltas.join(encoded.text, [(taken.at, taken.base64) for taken in encoded.media])
+    return media.woven(encoded.text, encoded.media) if encoded.media else encoded.text
 
 
 def own_value(encoded: Encoded) -> Any:
     """The value once more, shared with nobody."""
-    return decode(full_text(encoded), encoded.flags)
+    return decode(encoded.text, encoded.flags, encoded.media)
 
 
 def digest(text: str) -> int:
@@ -118,7 +116,7 @@ def encode_message(message: MessageLike) -> Encoded:
     data = _dump(given)
     if data is not None and not media.may_hold(data):
         return _encoded(given, data)
-    stripped = media.strip(given["parts"])
+    stripped = media.strip(given["parts"], strict.MAX_DEPTH)
     if not stripped.payloads:
         return _encoded(given, data)
     del data  # as large as the media
@@ -132,6 +130,11 @@ def encode_message(message: MessageLike) -> Encoded:
     media.fill(marked.value["parts"], stripped.mark, stripped.payloads)
     size = marked.size + sum(len(payload) - len(stripped.mark) for payload in stripped.payloads)
     return Encoded("".join(texts), marked.value, size, marked.flags, tuple(taken))
+
+
+def without_media(encoded: Encoded) -> Encoded:
+    """A message that was encoded whole, with its inline media taken out."""
+    return encode_message(encoded.value) if media.may_hold(encoded.text.encode()) else encoded
 
 
 def check_message(message: MessageLike) -> None:

@@ -89,10 +89,7 @@ def _step(connection: Connection, e: Envelope, *, with_body: bool = True) -> Ste
     body = bodies.read(connection, e.seq) if with_body else None
     encoded: Encoded | None = None
     if body is not None:
-        value = codec.decode(body.text, body.flags)
-        encoded = Encoded(body.text, value, e.bytes or 0, body.flags & codec.STRICT)
-        if body.holes:
-            encoded = codec.encode_message(value)
+        encoded = Encoded(body.text, body.value(), e.bytes or 0, body.flags & codec.STRICT, body.media)
     return Step(
         log.TYPE_NAMES[log.IMPORT if e.type == log.APPEND else e.type],
         e.seq,

@@ -7,7 +7,7 @@ piece in its middle; both are read by the same `join`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 SLICE_BYTES = 1_572_864
 """A text over 1.5 MiB of UTF-8 is split over rows: a row stays under SQLite's length limit, also a lowered one."""
@@ -71,17 +71,3 @@ def join(base: str, pieces: Iterable[tuple[int, str]]) -> str:
         run.append(text)
         end = at + len(text)
     return base[:start] + "".join(run) + base[start:] if run else base
-
-
-def shift(holes: Sequence[tuple[int, int]], at: int, length: int) -> list[tuple[int, int]]:
-    """Stretches (start, length) of a text after `length` characters were inserted at `at`: never inside one."""
-    return [(start + length, size) if start >= at else (start, size) for start, size in holes]
-
-
-def cut(text: str, holes: Iterable[tuple[int, int]]) -> str:
-    """`text` without the stretches (start, length), given in order."""
-    kept, end = [], 0
-    for start, size in holes:
-        kept.append(text[end:start])
-        end = start + size
-    return "".join([*kept, text[end:]])

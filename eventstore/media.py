@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -85,9 +85,26 @@ def encoded(data: bytes) -> str:
     return pybase64.b64encode_as_string(data)
 
 
+def encoded_length(size: int) -> int:
+    """How many characters the base64 of so many bytes has."""
+    return (size + 2) // 3 * 4
+
+
 def may_hold(data: bytes) -> bool:
-    """Whether JSON may hold media, or links to them: a quick look that lets text pass at no cost."""
-    return b'"url":"' in data or b'"data":"' in data
+    """Whether JSON may hold inline media: a quick look that lets text pass at no cost."""
+    return b'"url":"data:' in data or b'"data":"' in data
+
+
+def woven(text: str, taken: Iterable[Taken], mark: str | None = None) -> str:
+    """A text with its media where they belong, or with a mark in place of each."""
+    woven: list[str] = []
+    end = before = 0
+    for each in taken:
+        start = each.at - before
+        woven += (text[end:start], each.base64 if mark is None else mark)
+        before += len(each.base64)
+        end = start
+    return "".join([*woven, text[end:]])
 
 
 @attrs.define
@@ -99,26 +116,36 @@ class Stripped:
     payloads: list[str]
 
 
-def strip(parts: Any) -> Stripped:
-    """`parts` copied as far as containers go, with a mark in place of each base64 that can be taken out."""
-    mark = secrets.token_hex(12)
+@attrs.frozen
+class _Media:
+    text: str
+    start: int
+
+
+def new_mark() -> str:
+    """A string that stands for media while a text is decoded: nobody can have written it before."""
+    return secrets.token_hex(12)
+
+
+def strip(parts: Any, max_depth: int) -> Stripped:
+    """`parts` copied as far as containers go, with a mark in place of each base64 that can be taken out.
+
+    What is nested deeper (it may be a circle) is left as it is, whole.
+    """
+    mark = new_mark()
     payloads: list[str] = []
     holder: list[Any] = [None]
-    stack: list[tuple[Any, Any, Any]] = [(holder, 0, parts)]
+    stack: list[tuple[Any, Any, Any, int]] = [(holder, 0, parts, 0)]
     while stack:
-        target, key, value = stack.pop()
-        if isinstance(value, Mapping):
+        target, key, value, depth = stack.pop()
+        if depth > max_depth:
+            return Stripped(parts, mark, [])
+        if isinstance(value, (dict, Mapping)):
             target[key] = copy = dict.fromkeys(value)
-            found = payload(value)
-            items = list(value.items())
-            for name, item in reversed(items):
-                if found is not None and name == found[0] and is_exact(item, found[1]):
-                    stack.append((copy, name, _Media(item, found[1])))
-                else:
-                    stack.append((copy, name, item))
+            stack.extend((copy, name, item, depth + 1) for name, item in reversed(_entries(value)))
         elif isinstance(value, (list, tuple)):
             target[key] = copied = [None] * len(value)
-            stack.extend((copied, index, item) for index, item in reversed(list(enumerate(value))))
+            stack.extend((copied, index, item, depth + 1) for index, item in reversed(list(enumerate(value))))
         elif isinstance(value, _Media):
             target[key] = value.text[: value.start] + mark
             payloads.append(value.text[value.start :])
@@ -127,23 +154,26 @@ def strip(parts: Any) -> Stripped:
     return Stripped(holder[0], mark, payloads)
 
 
-@attrs.frozen
-class _Media:
-    text: str
-    start: int
+def _entries(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The entries of an object, with what is to be taken out as `_Media`."""
+    found = payload(value)
+    if found is None or not is_exact(value[found[0]], found[1]):
+        return list(value.items())
+    return [(name, _Media(item, found[1]) if name == found[0] else item) for name, item in value.items()]
 
 
-def fill(value: Any, mark: str, payloads: list[str]) -> None:
+def fill(value: Any, mark: str, payloads: Sequence[str]) -> None:
     """Puts payloads back in place of their marks, in a decoded value, in the order of its JSON."""
-    waiting = iter(payloads)
     stack: list[tuple[Any, Any]] = [(value, key) for key in _keys_reversed(value)]
-    while stack:
+    filled = 0
+    while filled < len(payloads):
         container, key = stack.pop()
         item = container[key]
         if isinstance(item, (dict, list)):
             stack.extend((item, inner) for inner in _keys_reversed(item))
         elif isinstance(item, str) and item.endswith(mark):
-            container[key] = item[: -len(mark)] + next(waiting)
+            container[key] = item[: -len(mark)] + payloads[filled]
+            filled += 1
 
 
 def _keys_reversed(container: Any) -> list[Any]:

@@ -82,7 +82,7 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
     text = draft.encoded.text
     if size == draft.encoded.size and digest == codec.digest(text):
         stored = bodies.read(write.connection, version)
-        if stored is not None and stored.text == codec.full_text(draft.encoded):
+        if stored is not None and (stored.text, stored.media) == (text, draft.encoded.media):
             return None
     envelope = write.next(
         log.UPDATE, message=position.seq, role=draft.role, bytes=draft.encoded.size, tokens=draft.tokens
