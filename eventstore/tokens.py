@@ -32,20 +32,22 @@ def _as_text(value: Any) -> str:
         return strict.encode(value)
 
 
-def _media_tokens(value: Any) -> int:
+def _carried(value: Mapping[str, Any]) -> str | None:
+    """The key of the string in which an object may carry an attachment, or a link to one."""
+    return next((key for key in ("url", "data") if isinstance(value.get(key), str)), None)
+
+
+def _media_tokens(value: Mapping[str, Any]) -> int:
     """Tokens of the attachment that an object carries in `url` or `data`, 0 when it carries none."""
-    if not isinstance(value, (dict, Mapping)):
-        return 0
-    declared = media.declared_type(value)
-    carried = value.get("url", value.get("data"))
-    if declared is None or not media.is_media_type(declared) or not isinstance(carried, str):
+    declared, key = media.declared_type(value), _carried(value)
+    if declared is None or not media.is_media_type(declared) or key is None:
         return 0
     if declared.lower().startswith("image/"):
         return PER_IMAGE
     found = media.payload(value)
     if found is None:
         return 0  # a link, its bytes are elsewhere
-    size = (len(carried) - found[1]) * 3 // 4
+    size = (len(value[key]) - found[1]) * 3 // 4
     return min(-(-size // 4), MOST_PER_ATTACHMENT)
 
 
@@ -56,21 +58,30 @@ def _value_tokens(value: Any) -> int:
     if isinstance(value, str):
         return text_tokens(value)
     text = _as_text(value)
-    if not media.may_hold(text.encode("utf-8", "surrogatepass")):
-        return text_tokens(text)
+    if '"url":"' in text or '"data":"' in text:
+        tokens, rest = _without_media(value)
+        return tokens + text_tokens(_as_text(rest) if tokens else text)
+    return text_tokens(text)
+
+
+def _without_media(value: Any) -> tuple[int, Any]:
+    """(the tokens of the attachments in a value, the value without them)."""
     total = 0
-    stack = [value]
+    holder: list[Any] = [value]
+    stack: list[tuple[Any, Any]] = [(holder, 0)]
     while stack:
-        item = stack.pop()
-        tokens = _media_tokens(item)
-        if tokens:
-            total += tokens
-            text = text.replace(item.get("url", item.get("data")), "", 1)
-        elif isinstance(item, Mapping):
-            stack.extend(item.values())
+        container, key = stack.pop()
+        item = container[key]
+        if isinstance(item, (dict, Mapping)):
+            container[key] = copy = dict(item)
+            if tokens := _media_tokens(item):
+                total += tokens
+                copy[_carried(item)] = ""
+            stack.extend((copy, inner) for inner in copy)
         elif isinstance(item, (list, tuple)):
-            stack.extend(item)
-    return total + text_tokens(text)
+            container[key] = copied = list(item)
+            stack.extend((copied, index) for index in range(len(copied)))
+    return total, holder[0]
 
 
 def _part_tokens(part: Mapping[str, Any]) -> int:

@@ -1,0 +1,32 @@
+"""What lies in a file, seen by a connection of its own."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import apsw
+
+
+def attachments(path: Path) -> dict[bytes, bytes]:
+    """The bytes that are stored apart, by their SHA-256; asserts that digests, lengths and slices fit."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        found = {}
+        for key, digest, size in connection.execute("SELECT key, digest, bytes FROM attachment").fetchall():
+            slices = connection.execute("SELECT bytes FROM attachment_slice WHERE attachment = ? ORDER BY n", (key,))
+            found[digest] = b"".join(data for (data,) in slices)
+            assert sha256(found[digest]).digest() == digest
+            assert len(found[digest]) == size
+        (loose,) = connection.execute(
+            "SELECT count(*) FROM attachment_slice WHERE attachment NOT IN (SELECT key FROM attachment)"
+        ).fetchall()
+        assert loose == (0,)
+        return found
+    finally:
+        connection.close()
+
+
+def contents(path: Path) -> set[bytes]:
+    """The bytes that are stored apart."""
+    return set(attachments(path).values())
