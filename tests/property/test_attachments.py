@@ -117,12 +117,13 @@ class Op:
     what: int
 
 
-_KINDS = (
-    "append grow grow grow grow grow add replace swap remove delete branch clear forget import known rolled copy reopen"
-).split()
-OPS = st.lists(
-    st.builds(Op, st.sampled_from(_KINDS), st.integers(0, 1), st.integers(0, 5), st.integers(0, 99), st.integers(0, 99)),
-    max_size=25,
+_OFTEN = ("append", "grow", "grow", "grow", "grow", "grow", "add", "replace", "swap")
+_SELDOM = ("remove", "delete", "branch", "clear", "forget", "import", "known", "rolled", "copy", "reopen")
+_KINDS = st.one_of(st.sampled_from(_OFTEN), st.sampled_from(_OFTEN), st.sampled_from(_SELDOM))
+_NUMBERS = st.integers(0, 99)
+_FIRST = Op("append", 0, 0, 2, 0)
+OPS = st.lists(st.builds(Op, _KINDS, st.integers(0, 1), st.integers(0, 3), _NUMBERS, _NUMBERS), max_size=20).map(
+    lambda ops: [_FIRST, attrs.evolve(_FIRST, session=1, where=1), *ops]
 )
 
 
@@ -163,7 +164,7 @@ class World:
 
     def append(self, op: Op) -> None:
         parts = [{"type": "text", "text": LONG}, self._image(op), {"type": "text", "text": "Here."}, self._image(op)]
-        message: Any = {"id": f"m{next(self.numbers)}", "role": "user", "parts": parts[: 1 + op.where % 4]}
+        message: Any = {"id": f"m{next(self.numbers)}", "role": "user", "parts": parts[: 2 + op.where % 3]}
         self.session(op.session).append_message(message)
         self.note(op.session, message)
 
