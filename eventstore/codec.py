@@ -91,7 +91,7 @@ def full_text(encoded: Encoded) -> str:
 
 def own_value(encoded: Encoded) -> Any:
     """The value once more, shared with nobody."""
-    return decode(encoded.text, encoded.flags, encoded.media)
+    return media.copied(encoded.value) if encoded.media else decode(encoded.text, encoded.flags)
 
 
 def digest(text: str) -> int:

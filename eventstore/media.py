@@ -176,5 +176,18 @@ def fill(value: Any, mark: str, payloads: Sequence[str]) -> None:
             filled += 1
 
 
+def copied(value: Any) -> Any:
+    """A decoded value copied as far as containers go: its strings, which may be large, are the same."""
+    holder = [value]
+    stack: list[tuple[Any, Any]] = [(holder, 0)]
+    while stack:
+        container, key = stack.pop()
+        item = container[key]
+        if isinstance(item, (dict, list)):
+            container[key] = copy = item.copy()
+            stack.extend((copy, inner) for inner in _keys_reversed(copy))
+    return holder[0]
+
+
 def _keys_reversed(container: Any) -> list[Any]:
     return list(container)[::-1] if isinstance(container, dict) else list(range(len(container)))[::-1]

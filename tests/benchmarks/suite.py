@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks.appending import append_batch, append_full, append_normal, import_batch
+from tests.benchmarks.attachments import append_image, base64_speed, read_images
 from tests.benchmarks.bench import Bench, Benchmark
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
@@ -26,6 +27,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_reads,
         long_append,
         history_memory,
+        append_image,
+        read_images,
         mirror_events,
         long_tree,
         disk,
@@ -33,6 +36,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         list_sessions,
         whole_store,
         first_read,
+        base64_speed,
     )
 }
 """In the order of the table: first what has a target."""

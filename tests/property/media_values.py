@@ -32,7 +32,20 @@ _PREFIXES = (
     "https://example.org/a.png?",
     "",
 )
-WORDS = ("", "Hello World", "word", "words and so on", "=", "====", "A===", "AB=C", "null", "data:", "a\x00bc", "\ud83d\ud83dAA")
+WORDS = (
+    "",
+    "Hello World",
+    "word",
+    "words and so on",
+    "=",
+    "====",
+    "A===",
+    "AB=C",
+    "null",
+    "data:",
+    "a\x00bc",
+    "\ud83d\ud83dAA",
+)
 
 
 def encoded(data: bytes) -> str:
@@ -76,7 +89,9 @@ def payloads() -> SearchStrategy[str]:
 
 def carriers() -> SearchStrategy[dict[str, Any]]:
     """Objects that carry media, or look as if they did."""
-    declared = st.dictionaries(st.sampled_from(_TYPE_KEYS), st.sampled_from(_TYPES + _ODD_TYPES) | st.none(), max_size=2)
+    declared = st.dictionaries(
+        st.sampled_from(_TYPE_KEYS), st.sampled_from(_TYPES + _ODD_TYPES) | st.none(), max_size=2
+    )
     url = st.builds(str.__add__, st.sampled_from(_PREFIXES), payloads())
     fields = st.fixed_dictionaries({}, optional={"url": url | st.none(), "data": payloads() | json_values()})
     return st.builds(_shuffled, declared, fields, st.integers(0, 5))

@@ -93,7 +93,10 @@ def test_a_row_that_waits_for_its_parent_keeps_its_media(message: Any) -> None:
         session = sessions.session()
         parent = {"id": "parent", "role": "user", "parts": []}
         session.import_messages(
-            [ImportRow(message, parent_id="parent", created_at=WHEN), ImportRow(parent, parent_id=None, created_at=WHEN)]
+            [
+                ImportRow(message, parent_id="parent", created_at=WHEN),
+                ImportRow(parent, parent_id=None, created_at=WHEN),
+            ]
         )
         assert same_json(session.get_history(), [parent, message])
         assert sessions.verify().ok
