@@ -10,7 +10,9 @@ from eventstore import media
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import DamagedStore
 
-SHA256_BYTES = 32
+SLICES = 1 << 20
+"""The slices of attachment `key` are numbered from `key * SLICES` on. The number is the rowid: were it a key of several
+columns, SQLite would read every row that it passes whole, to compare it."""
 
 
 def store(connection: Connection, base64: str) -> int:
@@ -21,7 +23,7 @@ def store(connection: Connection, base64: str) -> int:
         return int(row[0])
     (key,) = fetch_one(connection, "INSERT INTO attachment (digest, bytes) VALUES (?, ?) RETURNING key", (digest, size))
     for n, data in enumerate(media.decoded(base64)):
-        connection.execute("INSERT INTO attachment_slice VALUES (?, ?, ?)", (key, n, data))
+        connection.execute("INSERT INTO attachment_slice VALUES (?, ?)", (key * SLICES + n, data))
     return int(key)
 
 
@@ -37,7 +39,7 @@ def _slices(connection: Connection, key: int, size: int) -> Iterator[bytes]:
     """Stored bytes, up to `size` of them: fewer when some are missing."""
     n = found = 0
     while found < size:
-        row = fetch_one(connection, "SELECT bytes FROM attachment_slice WHERE attachment = ? AND n = ?", (key, n))
+        row = fetch_one(connection, "SELECT bytes FROM attachment_slice WHERE number = ?", (key * SLICES + n,))
         if row is None:
             return
         yield row[0]
@@ -68,7 +70,8 @@ def collect(connection: Connection, keys: Iterable[int]) -> None:
     """Removes those of these attachments that no piece refers to any more."""
     for key in keys:
         if fetch_one(connection, "SELECT 1 FROM piece WHERE attachment = ? LIMIT 1", (key,)) is None:
-            connection.execute("DELETE FROM attachment_slice WHERE attachment = ?", (key,))
+            numbers = (key * SLICES, (key + 1) * SLICES)
+            connection.execute("DELETE FROM attachment_slice WHERE number >= ? AND number < ?", numbers)
             connection.execute("DELETE FROM attachment WHERE key = ?", (key,))
 
 
@@ -82,9 +85,9 @@ def check(connection: Connection) -> Iterator[str]:
         yield f"event {event}: attachment {key} is missing"
     orphans = (
         "SELECT key FROM attachment WHERE key NOT IN (SELECT attachment FROM piece WHERE attachment IS NOT NULL) "
-        "UNION SELECT attachment FROM attachment_slice WHERE attachment NOT IN (SELECT key FROM attachment)"
+        "UNION SELECT number / ?1 FROM attachment_slice WHERE number / ?1 NOT IN (SELECT key FROM attachment)"
     )
-    for (key,) in fetch(connection, orphans):
+    for (key,) in fetch(connection, orphans, (SLICES,)):
         yield f"attachment {key}: nothing refers to it"
     for key, digest, size in fetch(connection, "SELECT key, digest, bytes FROM attachment"):
         if _digest(_slices(connection, key, sys.maxsize)) != (digest, size):

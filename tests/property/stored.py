@@ -7,6 +7,8 @@ from pathlib import Path
 
 import apsw
 
+from eventstore.attachments import SLICES
+
 
 def attachments(path: Path) -> dict[bytes, bytes]:
     """The bytes that are stored apart, by their SHA-256; asserts that digests, lengths and slices fit."""
@@ -14,12 +16,17 @@ def attachments(path: Path) -> dict[bytes, bytes]:
     try:
         found = {}
         for key, digest, size in connection.execute("SELECT key, digest, bytes FROM attachment").fetchall():
-            slices = connection.execute("SELECT bytes FROM attachment_slice WHERE attachment = ? ORDER BY n", (key,))
+            number = key * SLICES
+            slices = connection.execute(
+                "SELECT bytes FROM attachment_slice WHERE number >= ? AND number < ? ORDER BY number",
+                (number, number + SLICES),
+            )
             found[digest] = b"".join(data for (data,) in slices)
             assert sha256(found[digest]).digest() == digest
             assert len(found[digest]) == size
         (loose,) = connection.execute(
-            "SELECT count(*) FROM attachment_slice WHERE attachment NOT IN (SELECT key FROM attachment)"
+            "SELECT count(*) FROM attachment_slice WHERE number / ? NOT IN (SELECT key FROM attachment)",
+            (SLICES,),
         ).fetchall()
         assert loose == (0,)
         return found
