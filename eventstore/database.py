@@ -24,9 +24,8 @@ from eventstore.errors import (
     StoreForked,
     StoreFull,
 )
+from eventstore.readers import Readers
 from eventstore.seams import reach
-
-IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
 
 
 class Database:
@@ -47,12 +46,12 @@ class Database:
         self._depth = 0
         self._lost = False  # SQLite rolled the transaction back by itself
         self._closed = False
-        self._idle: list[Connection] = []
-        self._signature: tuple[object, ...] | None = None  # of a file that nobody has open: see _reader
+        self._readers = Readers(path, busy_timeout, read_only=read_only)
         try:
             if read_only:
                 self._writer = None
-                self._give_back(self._take())
+                with self._readers.lend():
+                    pass
             else:
                 self._writer = opening.open_store(path, durability, busy_timeout)
         except driver.Error as error:
@@ -92,11 +91,18 @@ class Database:
             raise InvalidArgument("close() inside transaction(): leave it first")
         with self._locked():
             self._closed = True
-            while self._idle:
-                self._idle.pop().close()
-            if self._writer is not None:
+            self._readers.close()
+            try:
+                self._close_writer()
+            except driver.Error as error:
+                raise driver.translate(error, self.path) from error
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            try:
                 if not self.in_memory:
                     driver.truncate_wal(self._writer)
+            finally:
                 self._writer.close()
 
     # ---- reading
@@ -114,83 +120,48 @@ class Database:
                     assert self._writer is not None
                     yield self._writer
             else:
-                reader = self._take()
-                try:
-                    reader.execute("BEGIN")
+                with self._readers.lend() as reader:
                     yield reader
-                finally:
-                    if reader.in_transaction:
-                        reader.execute("COMMIT")
-                    self._give_back(reader)
         except driver.Error as error:
             raise driver.translate(error, self.path) from error
 
     @contextmanager
     def private(self) -> Iterator[Connection]:
         """A connection of the caller's own, with temporary tables to use as it likes; closed at the end."""
-        self.check_open()
+        connection = self.open_private()
         try:
-            connection = self.open_private()
-            try:
-                yield connection
-            finally:
-                connection.close()
+            yield connection
+        except driver.Error as error:
+            raise driver.translate(error, self.path) from error
+        finally:
+            connection.close()
+
+    def open_private(self) -> Connection:
+        """As `private`, for a caller who keeps it and closes it. Raises `InvalidArgument` inside `transaction()`."""
+        self.check_open()
+        if self.in_transaction():
+            raise InvalidArgument("at() and verify() don't see what an open transaction() has written: leave it first")
+        try:
+            if not self.in_memory:
+                return self._readers.open().connection
+            with self._locked():
+                assert self._writer is not None
+                return driver.open_copy(self._writer)
         except driver.Error as error:
             raise driver.translate(error, self.path) from error
 
-    def open_private(self) -> Connection:
-        """As `private`, for a caller who keeps it and closes it."""
-        if not self.in_memory:
-            return self._open_reader()
-        with self._locked():
-            assert self._writer is not None
-            return driver.open_copy(self._writer)
-
-    def _take(self) -> Connection:
-        if self.read_only and self._signature is not None and self._signature != self._seen():
-            while self._idle:  # somebody wrote, or is about to: what these connections believe is stale
-                self._idle.pop().close()
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._open_reader()
-
-    def _give_back(self, reader: Connection) -> None:
-        if self._closed or len(self._idle) >= IDLE_READERS:
-            reader.close()
-        else:
-            self._idle.append(reader)
-
-    def _seen(self) -> tuple[object, ...]:
-        """What tells that the file may have changed, for connections that take no locks."""
-        status = os.stat(self.path)
-        return (status.st_ino, status.st_size, status.st_mtime_ns, os.path.exists(self.path + "-wal"))
-
-    def _open_reader(self) -> Connection:
-        """A reading connection. Where nobody has the file open, it creates no -wal and no -shm beside it."""
-        if not self.read_only:
-            return driver.open_reader(self.path, self._busy_timeout)
-        opening.check_file(self.path, must_exist=True)
-        seen = self._seen()
-        immutable = not seen[-1]
-        self._signature = seen if immutable else None
-        reader = driver.open_reader(self.path, self._busy_timeout, immutable=immutable)
-        try:
-            opening.check_readable(reader, self.path)
-        except BaseException:
-            reader.close()
-            raise
-        return reader
-
     # ---- writing
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _acquire(self) -> None:
         if not self._lock.acquire(timeout=self._busy_timeout):
             raise StoreBusy(
                 f"{self.path}: another thread kept the store for longer than busy_timeout ({self._busy_timeout} s); "
                 "try again"
             )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._acquire()
         try:
             yield
         finally:
@@ -200,10 +171,7 @@ class Database:
         """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow."""
         self.check_writable()
         assert self._writer is not None
-        if not self._lock.acquire(timeout=self._busy_timeout):
-            raise StoreBusy(
-                f"{self.path}: another thread kept the store for longer than {self._busy_timeout} s; try again"
-            )
+        self._acquire()
         try:
             self.check_open()
             if self._lost:

@@ -95,6 +95,20 @@ def open_reader(path: str, busy_timeout: float, *, immutable: bool = False) -> C
     return connection
 
 
+def read_header(path: str, size: int) -> bytes:
+    """The first bytes of a file, through SQLite's own file layer.
+
+    When a process closes any file descriptor of a file, POSIX drops all the locks that it has on the file: a plain
+    `open` here would take them from another store of this process, and the next program that closes the database would
+    then remove the WAL from under it.
+    """
+    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return file.xRead(size, 0)
+    finally:
+        file.xClose()
+
+
 def open_copy(source: Connection) -> Connection:
     """A private in-memory copy of a database."""
     copy = apsw.Connection(":memory:")

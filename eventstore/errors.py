@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+SHOWN_PLACE = 200  # characters of a place that a message shows; the attribute has it whole
 SHOWN_IDS = 5  # more ids than this are counted in a message, not listed
 
 
@@ -42,7 +43,8 @@ class NotSerializable(EventStoreError, TypeError):
     def __init__(self, place: str, reason: str) -> None:
         self.place = place
         self.reason = reason
-        super().__init__(f"{place or 'the message'} can't be stored as JSON: {reason}")
+        shown = place if len(place) <= SHOWN_PLACE else f"{place[:SHOWN_PLACE]}…"
+        super().__init__(f"{shown or 'the message'} can't be stored as JSON: {reason}")
 
     def __reduce__(self) -> tuple[type[NotSerializable], tuple[str, str]]:
         return NotSerializable, (self.place, self.reason)

@@ -10,6 +10,7 @@ listener that raises and has no order.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections import deque
@@ -21,6 +22,7 @@ import attrs
 from blinker import Signal
 
 from eventstore import codec
+from eventstore.errors import InvalidArgument
 from eventstore.events import Appended, Event, Imported, MetadataChanged, Updated
 
 logger = logging.getLogger("eventstore")
@@ -143,6 +145,7 @@ class Feed:
         """Connects a listener to one sender's events or (`None`) to all: from the log's head on, or first with the
         events that `replay(upto)` gives, up to where the live ones begin."""
 
+        check_listener(listener)
         closed = False
 
         def receiver(_sender: object, *, event: Event) -> None:
@@ -253,6 +256,14 @@ class Feed:
             receiver(sender, event=event)
         except Exception:
             logger.exception("a listener raised at event %d (%s); the others still hear it", event.seq, event.type)
+
+
+def check_listener(listener: object) -> None:
+    """Raises `InvalidArgument` for what can't be called as a listener, or would only make a coroutine."""
+    if not callable(listener):
+        raise InvalidArgument(f"a listener must be callable, not {type(listener).__name__}")
+    if inspect.iscoroutinefunction(listener):
+        raise InvalidArgument("a listener must be a plain function: nobody would await a coroutine function here")
 
 
 def own_copy(event: Event) -> Event:

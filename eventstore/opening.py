@@ -6,8 +6,8 @@ so that the file is either empty or whole, and only then switched to WAL, with r
 
 from __future__ import annotations
 
+import os
 import time
-from pathlib import Path
 
 from eventstore import driver, schema
 from eventstore.driver import Connection, fetch_one
@@ -21,21 +21,19 @@ _RETRY_SECONDS = 0.005
 
 def check_file(path: str, *, must_exist: bool) -> None:
     """Refuses what can be refused without touching the file: a missing folder, another kind of file, a newer store."""
-    file = Path(path)
-    if not file.parent.is_dir():
-        raise CannotOpen(f"{path}: its folder {file.parent} doesn't exist; create it first")
-    if file.is_dir():
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise CannotOpen(f"{path}: its folder doesn't exist, or can't be entered; create it, or check its mode")
+    if os.path.isdir(path):
         raise CannotOpen(f"{path}: it is a folder; name a file in it")
-    if not file.exists():
+    if not os.path.exists(path):
         if must_exist:
             raise CannotOpen(f"{path}: there is no such file, and a read-only store creates none")
         return
-    try:
-        with file.open("rb") as stream:
-            header = stream.read(_HEADER)
-    except OSError as error:
-        raise CannotOpen(f"{path}: it can't be read: {error.strerror}; check its owner and mode") from error
-    _check_header(path, header, must_exist=must_exist)
+    if not os.path.isfile(path):
+        raise CannotOpen(f"{path}: it is a device, a pipe or a socket; name a plain file")
+    if not os.access(path, os.R_OK):
+        raise CannotOpen(f"{path}: it can't be read; check its owner and mode")
+    _check_header(path, driver.read_header(path, _HEADER), must_exist=must_exist)
 
 
 def _check_header(path: str, header: bytes, *, must_exist: bool) -> None:
@@ -43,10 +41,17 @@ def _check_header(path: str, header: bytes, *, must_exist: bool) -> None:
         if must_exist:
             raise NotAStore(f"{path}: it is an empty file, and a read-only store writes nothing into it")
         return
-    if not header.startswith(_MAGIC[: len(header)]):
+    if len(header) < _HEADER or not header.startswith(_MAGIC):
         raise NotAStore(f"{path}: it isn't an SQLite database, so it isn't a conversation store")
-    ours = int.from_bytes(header[68:72], "big") == schema.APPLICATION_ID
-    check_version(path, int.from_bytes(header[60:64], "big") if ours else 0)
+    application = int.from_bytes(header[68:72], "big")
+    if application:
+        _check_application(path, application)
+        check_version(path, int.from_bytes(header[60:64], "big"))
+
+
+def _check_application(path: str, application: int) -> None:
+    if application != schema.APPLICATION_ID:
+        raise NotAStore(f"{path}: it is an SQLite database of another program; name another file")
 
 
 def check_version(path: str, version: int) -> None:
@@ -86,17 +91,20 @@ def _what_is_there(connection: Connection, path: str) -> int:
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
         "FROM pragma_application_id, pragma_user_version",
     )
-    if application == schema.APPLICATION_ID:
+    if application or tables:
+        _check_application(path, application)
         check_version(path, version)
         return int(version)
-    if tables:
-        raise NotAStore(f"{path}: it is an SQLite database of another program; name another file")
     if connection.pragma("journal_mode") == "wal":  # a new file isn't switched to WAL before it has its tables
-        raise NotAStore(
-            f"{path}: it is an SQLite database without tables. Was it copied without the -wal file beside it? "
-            "Copy a store with backup(), or with all of its files while nobody has it open"
-        )
+        raise _without_tables(path)
     return 0
+
+
+def _without_tables(path: str) -> NotAStore:
+    return NotAStore(
+        f"{path}: it is an SQLite database without tables. Was it copied without the -wal file beside it? "
+        "Copy a store with all of its files, while nobody has it open"
+    )
 
 
 def _bring_up_to_date(connection: Connection, path: str) -> None:
@@ -137,6 +145,8 @@ def _switch_to_wal(connection: Connection, path: str, busy_timeout: float) -> No
 def check_readable(connection: Connection, path: str) -> None:
     """Refuses to read what isn't a store of this version."""
     version = _what_is_there(connection, path)
+    if version == 0:
+        raise _without_tables(path)
     if version < schema.VERSION:
         raise ReadOnlyStore(
             f"{path}: it has the older file format {version} and must be migrated first: open it once for writing"

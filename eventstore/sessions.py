@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 from blinker import Signal
 
 from eventstore import checking, deleting, log, opening, reads, replay
+from eventstore.codec import has_surrogate
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
@@ -93,7 +94,7 @@ class Sessions:
 
     def session(self, session_id: str = "") -> Session:
         """The handle of a conversation, the same object each time. It need not exist: its first write makes it."""
-        handle = self._handles.get(session_id)
+        handle = self._handles.get(session_id) if isinstance(session_id, str) else None
         if handle is None:
             check_session_id(session_id)
             handle = self._handles.setdefault(session_id, Session(self, self._store, session_id))
@@ -144,6 +145,7 @@ class Sessions:
         event follows once the current one has reached all. One that raises is logged, and stops nothing. A listener
         must not wait for another thread's write to this store.
         """
+        self._store.database.check_open()
         if after is None:
             return self._store.feed.subscribe(listener, None, None)
         replay.check_cursor(after)
@@ -202,6 +204,8 @@ def _file_name(path: Any) -> str:
     name = os.fsdecode(name)
     if not name:
         raise InvalidArgument("path is empty: name a file, or ':memory:' for a store that keeps nothing")
+    if "\0" in name or has_surrogate(name):
+        raise InvalidArgument(f"path must be UTF-8 without NUL, as SQLite names files; not {name!r}")
     return name if name == opening.MEMORY else os.path.abspath(name)
 
 

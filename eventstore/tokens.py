@@ -32,23 +32,37 @@ def _as_text(value: Any) -> str:
         return strict.encode(value)
 
 
+def _payload_bytes(payload: str) -> int:
+    """The bytes that a data: URL, or bare base64, stands for."""
+    start = payload.find(",") + 1 if payload[:5].lower() == "data:" else 0
+    size = len(payload) - start
+    if start and not payload[max(0, start - 8) : start].lower().endswith(";base64,"):
+        return size
+    return size * 3 // 4 - payload.count("=", -2)
+
+
+def _media_type(value: Mapping[str, Any]) -> str | None:
+    """The media type that an object declares, unless it is text."""
+    declared = media.declared_type(value)
+    return declared.lower() if declared is not None and media.is_media_type(declared) else None
+
+
 def _carried(value: Mapping[str, Any]) -> str | None:
     """The key of the string in which an object may carry an attachment, or a link to one."""
     return next((key for key in ("url", "data") if isinstance(value.get(key), str)), None)
 
 
-def _media_tokens(value: Mapping[str, Any]) -> int:
-    """Tokens of the attachment that an object carries in `url` or `data`, 0 when it carries none."""
-    declared, key = media.declared_type(value), _carried(value)
-    if declared is None or not media.is_media_type(declared) or key is None:
+def _media_tokens(part: Mapping[str, Any], media_type: str | None) -> int:
+    """Tokens of what a part carries inline: in `url`, and where it declares media that isn't text, in `data`."""
+    key = _carried(part)
+    if key is None or (key == "data" and media_type is None):
         return 0
-    if declared.lower().startswith("image/"):
+    if media_type is not None and media_type.startswith("image/"):
         return PER_IMAGE
-    found = media.payload(value)
-    if found is None:
-        return 0  # a link, its bytes are elsewhere
-    size = (len(value[key]) - found[1]) * 3 // 4
-    return min(-(-size // 4), MOST_PER_ATTACHMENT)
+    payload = part[key]
+    if key == "url" and payload[:5].lower() != "data:":
+        return 0  # a link: its bytes are elsewhere
+    return min(-(-_payload_bytes(payload) // 4), MOST_PER_ATTACHMENT)
 
 
 def _value_tokens(value: Any) -> int:
@@ -74,7 +88,8 @@ def _without_media(value: Any) -> tuple[int, Any]:
         item = container[key]
         if isinstance(item, (dict, Mapping)):
             container[key] = copy = dict(item)
-            if tokens := _media_tokens(item):
+            media_type = _media_type(item)
+            if media_type is not None and (tokens := _media_tokens(item, media_type)):
                 total += tokens
                 copy[_carried(item)] = ""
             stack.extend((copy, inner) for inner in copy)
@@ -91,7 +106,7 @@ def _part_tokens(part: Mapping[str, Any]) -> int:
         return text_tokens(text) if isinstance(text, str) else 0
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _value_tokens(part.get("input")) + _value_tokens(part.get("output"))
-    return _media_tokens(part)
+    return _media_tokens(part, _media_type(part))
 
 
 def estimate_tokens(message: MessageLike) -> int:

@@ -23,20 +23,13 @@ from eventstore.store import Store
 from eventstore.totals import PathTotals
 from eventstore.types import SessionInfo
 
-LIST_WINDOW = 500
-
 
 class StoreView:
     """A read-only store as of one event. Close it when done, or use `with`; closing the store doesn't."""
 
     def __init__(self, store: Store, seq: int) -> None:
         self.seq = seq
-        self.totals = PathTotals()
-        self._store = store
-        self._lock = threading.Lock()
-        self._replayed: set[int] = set()
-        self._connection: Connection | None = store.database.open_private()
-        schema.create_read_tables(self._connection, "temp")
+        self._past = _Past(store, seq)
 
     def __enter__(self) -> Self:
         return self
@@ -46,40 +39,60 @@ class StoreView:
 
     def close(self) -> None:
         """Closes the view's connection. Doing it twice is no error."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+        self._past.close()
 
     def session(self, session_id: str = "") -> ReadableSession:
         """One conversation as it was: every read, no write."""
         check_session_id(session_id)
-        return ReadableSession(self, session_id)
+        return ReadableSession(self._past, session_id)
 
     def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
         """The sessions that were listed then, newest activity first."""
         if limit is not None:
             check_limit("limit", limit, 0)
-        with self._state() as connection:
-            for (key,) in fetch(connection, "SELECT session FROM main.head WHERE session <= ?", (self.seq,)):
-                self._replay(connection, key)
+        with self._past.read_all() as connection:
             found = reads.list_sessions(connection, prefix, self.seq + 1, -1 if limit is None else limit)
         return iter(found)
 
-    # ---- what its sessions read from
+
+class _Past:
+    """What the sessions of a view read from."""
+
+    def __init__(self, store: Store, seq: int) -> None:
+        self.totals = PathTotals()
+        self._seq = seq
+        self._store = store
+        self._lock = threading.Lock()
+        self._replayed: set[int] = set()
+        self._connection: Connection | None = store.database.open_private()
+        schema.create_read_tables(self._connection, "temp")
+
+    def close(self) -> None:
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def position(self, connection: Connection) -> int:
+        """The seq that the view is of."""
+        return self._seq
 
     @contextmanager
     def read_session(self, name: str) -> Iterator[Connection]:
-        """The view's connection, with the session replayed."""
+        """The view's connection, with a session replayed."""
         with self._state() as connection:
             key = log.session_key(connection, name)
             if key is not None:
                 self._replay(connection, key)
             yield connection
 
-    def position(self, connection: Connection) -> int:
-        """The seq that the view is of."""
-        return self.seq
+    @contextmanager
+    def read_all(self) -> Iterator[Connection]:
+        """The view's connection, with every session replayed."""
+        with self._state() as connection:
+            for (key,) in fetch(connection, "SELECT session FROM main.head WHERE session <= ?", (self._seq,)):
+                self._replay(connection, key)
+            yield connection
 
     @contextmanager
     def _state(self) -> Iterator[Connection]:
@@ -97,8 +110,8 @@ class StoreView:
                 raise driver.translate(error, self._store.database.path) from error
 
     def _replay(self, connection: Connection, session: int) -> None:
-        if session in self._replayed or session > self.seq:
+        if session in self._replayed or session > self._seq:
             return
         (last,) = fetch_one(connection, "SELECT last FROM main.head WHERE session = ?", (session,))
-        Fold(connection).apply_all(log.read_session(connection, last, upto=self.seq))
+        Fold(connection).apply_all(log.read_session(connection, last, upto=self._seq))
         self._replayed.add(session)

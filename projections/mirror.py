@@ -174,6 +174,12 @@ def mirror(
     append and update that changed the list; `previous` is the entry that was replaced, `None` when it was pushed.
     All three are called in the thread that writes or polls, as every listener is.
 
+    The list may be edited between events in any way. In place, the cost of an event doesn't grow with the list, also
+    while its owner adds and removes at the end; after an edit elsewhere the next event may cost a pass. One edit is not
+    noticed at once: an entry exchanged for one with another id (or given another id), more than 32 from the end, with
+    nothing moved. That id counts as new until the next pass. With `get` and `set` a list that is another object than
+    the one last set is read whole.
+
     Raises `InvalidArgument` when not exactly one of the two forms is given, the list isn't a mutable sequence, or a
     function isn't one (a coroutine function among them).
     """

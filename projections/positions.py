@@ -12,9 +12,9 @@ The list isn't ours, so nothing remembered is used unchecked:
 - A position is used only if the entry there is the one that is meant. If it isn't, or when an entry that stood
   further up turns up in what was read anew, or an id occurs more than once, one pass reads the whole list.
 
-So a list of up to `WATCHED` entries is known exactly, whatever its owner did. In a longer one a single edit can't be
-seen without a pass: one, further from the end than that, that brings a new id in without moving anything (one entry
-exchanged for another, an id changed in place). The new id is then met at the next pass, the old one never wrongly.
+So a list of up to `WATCHED` entries is known exactly, whatever its owner did. In a longer one only an edit that moves
+nothing, further from the end than that, can't be seen without a pass: an entry exchanged for another, or its id changed
+in place. The new id then counts as not in the list until the next pass; what stood there is never mistaken for it.
 """
 
 from __future__ import annotations

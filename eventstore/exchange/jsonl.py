@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, Final
+from typing import Any, Final, Protocol
 
 from eventstore import copying, heads, log, reads, tree
 from eventstore.copying import Step
@@ -48,8 +48,15 @@ def recognises(head: bytes) -> bool:
 # ---- out of a store
 
 
+class Writable(Protocol):
+    """What an export is written to."""
+
+    def write(self, data: bytes, /) -> object:
+        """Takes the next lines."""
+
+
 def export(
-    sessions: Sessions, names: Iterable[str] | None, file: BinaryIO, progress: Progress | None = None
+    sessions: Sessions, names: Iterable[str] | None, file: Writable, progress: Progress | None = None
 ) -> list[str]:
     """Writes sessions to `file`, all of one state, and returns their names. `None` means every one that is listed.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -14,10 +15,11 @@ def attachments(path: Path) -> dict[bytes, bytes]:
     """The bytes that are stored apart, by their SHA-256; asserts that digests, lengths and slices fit."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        found = {}
-        for key, digest, size in connection.execute("SELECT key, digest, bytes FROM attachment").fetchall():
+        found: dict[bytes, bytes] = {}
+        rows: Any = connection.execute("SELECT key, digest, bytes FROM attachment").fetchall()
+        for key, digest, size in rows:
             number = key * SLICES
-            slices = connection.execute(
+            slices: Any = connection.execute(
                 "SELECT bytes FROM attachment_slice WHERE number >= ? AND number < ? ORDER BY number",
                 (number, number + SLICES),
             )

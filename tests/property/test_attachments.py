@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import pytest
@@ -20,6 +20,7 @@ from eventstore.testing import check_invariants, json_text, same_json
 from tests.property.media_values import IMAGES, image_part, media_messages
 from tests.property.stored import contents
 
+Retain = Literal["current", "all"]
 WHEN = datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
 
 
@@ -55,7 +56,7 @@ def test_every_way_in_and_out_gives_back_what_was_written(one: Any, other: Any) 
         heard: list[Any] = []
         sessions.subscribe(lambda event: heard.append(getattr(event, "message", None)))
         session = sessions.session("s")
-        written = [session.append_message(one).message]
+        written: list[Any] = [session.append_message(one).message]
         _assert_seen(session, one)
         written.append(session.update_message(other))
         _assert_seen(session, other)
@@ -133,9 +134,9 @@ OPS = st.lists(st.builds(Op, _KINDS, st.integers(0, 1), st.integers(0, 3), _NUMB
 class World:
     """A store and what must be in it: the messages of each session, and the bytes of every version that is kept."""
 
-    def __init__(self, path: Path, retain: str) -> None:
+    def __init__(self, path: Path, retain: Retain) -> None:
         self.path = path
-        self.retain: Any = retain
+        self.retain = retain
         self.sessions = Sessions(path, retain=self.retain, durability="normal")
         self.messages: list[dict[str, Any]] = [{}, {}]
         self.versions: list[tuple[int, int, Any]] = []  # (seq, session, message)
@@ -275,7 +276,7 @@ setattr(World, "import", _import_op)  # a word that no method may have
 
 
 @contextmanager
-def worlds(retain: str) -> Iterator[World]:
+def worlds(retain: Retain) -> Iterator[World]:
     with TemporaryDirectory() as folder:
         world = World(Path(folder, "store.db"), retain)
         try:

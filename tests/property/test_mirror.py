@@ -107,6 +107,7 @@ def test_edits_of_a_long_list(own: bool, reassigns: bool, steps: list[tuple[Any,
                 owner.edit(change)
             for write in events:
                 write(source)
+        source.update(message("nobody's"))
         assert owner.problems == []
 
 

@@ -61,7 +61,12 @@ def written_strings(path: Path) -> set[str]:
 def test_a_string_is_never_a_reference(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marks: list[str] = []
     new_mark = media.new_mark
-    monkeypatch.setattr(media, "new_mark", lambda: marks.append(new_mark()) or marks[-1])
+
+    def told() -> str:
+        marks.append(new_mark())
+        return marks[-1]
+
+    monkeypatch.setattr(media, "new_mark", told)
     secret = bytes(range(256)) * 9
     with Sessions(path, durability="normal") as sessions:
         owner = sessions.session("owner")

@@ -1,0 +1,5 @@
+"""`python -m eventstore.cli`."""
+
+from eventstore.cli import main
+
+main()

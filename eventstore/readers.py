@@ -1,0 +1,108 @@
+"""The connections that a store reads a file with: opened when asked for, and kept for the next read.
+
+In a read-only store a connection takes no locks while nobody else has the file open, since locks would need files
+beside it. Such a connection believes what it read once: it isn't used again, and what it gave isn't given out, when the
+file has been written to since.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import attrs
+
+from eventstore import driver, opening
+from eventstore.driver import Connection
+from eventstore.errors import CannotOpen, StoreBusy
+
+IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
+
+
+@attrs.frozen
+class Seen:
+    """What tells that a file may have changed."""
+
+    inode: int
+    size: int
+    written_at: int
+    has_wal: bool  # somebody has it open, or was killed
+
+
+@attrs.frozen
+class Reader:
+    """A reading connection and, where it takes no locks, what the file looked like when it was opened."""
+
+    connection: Connection
+    seen: Seen | None
+
+
+class Readers:
+    """The pool of one store. Any thread may use it."""
+
+    def __init__(self, path: str, busy_timeout: float, *, read_only: bool) -> None:
+        self._path = path
+        self._busy_timeout = busy_timeout
+        self._read_only = read_only
+        self._closed = False
+        self._idle: list[Reader] = []
+
+    @contextmanager
+    def lend(self) -> Iterator[Connection]:
+        """A connection that shows one state until the block ends."""
+        reader = self._take()
+        connection = reader.connection
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+            self._give_back(reader)
+        if reader.seen is not None and reader.seen.written_at != self._look().written_at:
+            raise StoreBusy(f"{self._path}: it was written to while it was read without locks; try again")
+
+    def open(self) -> Reader:
+        """A new connection. Where nobody has the file open, it creates no -wal and no -shm beside it."""
+        if not self._read_only:
+            return Reader(driver.open_reader(self._path, self._busy_timeout), None)
+        opening.check_file(self._path, must_exist=True)
+        seen = self._look()
+        connection = driver.open_reader(self._path, self._busy_timeout, immutable=not seen.has_wal)
+        try:
+            opening.check_readable(connection, self._path)
+        except BaseException:
+            connection.close()
+            raise
+        return Reader(connection, None if seen.has_wal else seen)
+
+    def close(self) -> None:
+        """Closes what isn't lent; what is lent is closed when it comes back."""
+        self._closed = True
+        with suppress(IndexError):  # another thread may take the last one
+            while True:
+                self._idle.pop().connection.close()
+
+    def _take(self) -> Reader:
+        while True:
+            try:
+                reader = self._idle.pop()
+            except IndexError:
+                return self.open()
+            if reader.seen is None or reader.seen == self._look():
+                return reader
+            reader.connection.close()  # somebody has written, or is about to: what it believes is stale
+
+    def _give_back(self, reader: Reader) -> None:
+        if self._closed or len(self._idle) >= IDLE_READERS:
+            reader.connection.close()
+        else:
+            self._idle.append(reader)
+
+    def _look(self) -> Seen:
+        try:
+            status = os.stat(self._path)
+        except OSError as error:
+            raise CannotOpen(f"{self._path}: it is gone, or its folder can't be entered: {error.strerror}") from error
+        return Seen(status.st_ino, status.st_size, status.st_mtime_ns, os.path.exists(self._path + "-wal"))

@@ -1,0 +1,160 @@
+"""The command as a process: pipes, encodings, terminals, a full disk, an installation without the extra."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import COMMAND, environment, make_store, message, process
+
+COUNT = 1_500  # messages: their text is more than a pipe holds
+
+
+def said(number: int) -> str:
+    return f"message {number}: é 你 ● \x1b[31m \x9b \ud83d"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("process")
+    return make_store(folder / "s.db", messages=[message(f"m{n:04}", said(n)) for n in range(COUNT)])
+
+
+@pytest.mark.parametrize("arguments", [["show", "chat"], ["tree", "chat", "--json"], ["export", "chat"]], ids=" ".join)
+def test_a_reader_that_has_seen_enough_ends_it_in_silence(store: Path, arguments: list[str]) -> None:
+    command = " ".join([*COMMAND, *arguments, "--db", str(store)])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1"], env=environment(), capture_output=True, timeout=60, check=False
+    )
+    assert done.stdout.count(b"\n") == 1
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("given", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX"}])
+def test_no_encoding_is_too_small(tmp_path: Path, given: dict[str, str]) -> None:
+    store = make_store(tmp_path / "s.db", messages=[message("m", said(0))])
+    encoding = given.get("PYTHONIOENCODING", "utf-8")
+    for arguments in (["show", "chat"], ["tree", "chat"], ["tree", "chat", "--json"], ["sessions"], ["--help"]):
+        options = [] if arguments == ["--help"] else ["--db", store]
+        done = process(*arguments, *options, cwd=tmp_path, given={**given, "COLUMNS": "40"})
+        assert (done.returncode, done.stderr) == (0, b"")
+        done.stdout.decode(encoding)
+        assert b"\x1b" not in done.stdout
+
+
+def test_an_export_is_utf8_whatever_the_encoding(store: Path) -> None:
+    done = process("export", "chat", "--db", store, cwd=store.parent, given={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert json.loads(done.stdout.splitlines()[1])["body"]["parts"][0]["text"].startswith(said(0)[:16])
+
+
+def test_pipes_and_files_go_in(store: Path, tmp_path: Path) -> None:
+    new = " ".join([*COMMAND, "import", "--db", "new.db"])
+    export = " ".join([*COMMAND, "export", "--all", "--db", str(store)])
+    script = f"{export} | {new} - && {new} <({export}) && {export} > out && {new} out"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=False
+    )
+    assert done.stderr == b""
+    assert done.stdout.splitlines() == [
+        b"chat: 1,500 new messages, 0 known",
+        b"chat: 0 new messages, 1,500 known",
+        b"chat: 0 new messages, 1,500 known",
+    ]
+
+
+def test_a_full_disk_is_told(store: Path) -> None:
+    for arguments in (["export", "chat"], ["show", "chat"], ["sessions", "--json"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*COMMAND, *arguments, "--db", store],
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                timeout=60,
+                check=False,
+            )
+        assert (done.returncode, done.stderr) == (1, b"eventstore: No space left on device\n")
+
+
+WITHOUT = """
+import sys
+class Without:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Without())
+import eventstore, projections
+from eventstore.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_without_the_extra_it_says_what_to_install(tmp_path: Path, missing: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, missing], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == b""
+    expected = f"eventstore: this command needs {missing}: pip install 'eventstore-sessions[cli]'\n"
+    assert done.stderr.decode() == expected
+
+
+def test_the_command_is_installed_under_its_name(tmp_path: Path) -> None:
+    script = Path(sys.executable).with_name("eventstore")
+    assert script.exists()
+    for command in ([str(script)], COMMAND):
+        done = subprocess.run(
+            [*command, "--version"], cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=True
+        )
+        assert done.stdout.startswith(b"eventstore, version ")
+
+
+def on_a_terminal(*arguments: object, cwd: Path, columns: int = 80) -> tuple[int, str]:
+    """(exit status, what a person would get) of the command on a terminal of its own."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    running = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], cwd=cwd, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    data = bytearray()
+    try:
+        while chunk := os.read(ours, 65536):
+            data += chunk
+    except OSError:  # how a terminal ends
+        pass
+    os.close(ours)
+    return running.wait(timeout=60), data.decode()
+
+
+def test_a_terminal_shows_progress_and_no_control_characters_of_the_text(store: Path, tmp_path: Path) -> None:
+    status, text = on_a_terminal("export", "--all", "--db", store, "-o", tmp_path / "out.jsonl", cwd=tmp_path)
+    assert status == 0
+    assert "exporting to" in text
+    status, text = on_a_terminal("import", "out.jsonl", "--db", "new.db", cwd=tmp_path)
+    assert status == 0
+    assert "importing out.jsonl" in text
+    assert "chat: 1,500 new messages, 0 known" in text
+    status, text = on_a_terminal("verify", "--db", "new.db", cwd=tmp_path)
+    assert status == 0
+    assert "checking" in text
+    assert "no problems in 1,500 events" in text
+    status, text = on_a_terminal("show", "chat", "--db", store, cwd=tmp_path, columns=60)
+    assert status == 0
+    assert text.count("\\x1b[31m \\x9b \\ud83d") == COUNT
+    status, text = on_a_terminal("export", "chat", "--db", store, cwd=tmp_path)
+    assert status == 0
+    assert "exporting" not in text
+    assert not {"\x1b", "\x9b"} & set(text)
+    assert json.loads(text.splitlines()[1])["body"]["parts"][0]["text"] == said(0)

@@ -1,0 +1,158 @@
+"""`import` and `export`: what goes in comes out, faults are told by file and line, nothing is half written."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from eventstore import Sessions
+from eventstore.testing import json_text
+from tests.cli.running import contents, make_store, message, run
+from tests.exchange.reads import reads
+
+SAMPLES = Path(__file__).parent.parent / "exchange" / "samples"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    with Sessions(path) as sessions:
+        for name in ("a", "b\x1b[1m"):
+            session = sessions.session(name)
+            session.append_messages([message("1"), message("2", "é \ud83d \x9b \x00"), message("3")])
+            session.append_message(message("4", role="assistant"), parent_id="1")
+            session.delete_messages(["3"])
+            session.select_leaf("2")
+            session.set_metadata({"title": name, "n": 2**70})
+    return path
+
+
+def same(one: Path, other: Path, *names: str) -> bool:
+    with Sessions(one, read_only=True) as here, Sessions(other, read_only=True) as there:
+        return all(json_text(reads(here.session(name))) == json_text(reads(there.session(name))) for name in names)
+
+
+def test_an_export_is_imported_as_equal_sessions(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert run("export", "--all", "--db", store, "-o", out).stdout == ""
+    done = run("import", out, "--db", tmp_path / "new.db")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "a: 3 new messages, 0 known",
+        "b\\x1b[1m: 3 new messages, 0 known",
+        "2 conversations, 6 new messages",
+    ]
+    assert same(store, tmp_path / "new.db", "a", "b\x1b[1m")
+    again = run("import", out, "--db", tmp_path / "new.db")
+    assert again.stdout.splitlines()[0] == "a: 0 new messages, 3 known"
+    assert run("verify", "--db", tmp_path / "new.db").exit_code == 0
+
+
+def test_an_export_goes_to_standard_output_and_comes_from_standard_input(store: Path, tmp_path: Path) -> None:
+    out = run("export", "a", "--db", store)
+    assert out.exit_code == 0
+    assert [json.loads(line).get("type") for line in out.stdout_bytes.splitlines()] == [
+        None, "import", "import", "import", "import", "delete", "select", "metadata", "end",
+    ]  # fmt: skip
+    assert run("import", "-", "--db", tmp_path / "new.db", input=out.stdout_bytes).exit_code == 0
+    assert same(store, tmp_path / "new.db", "a")
+    torn = run("import", "-", "--db", tmp_path / "new.db", input=out.stdout_bytes[:-9])
+    assert torn.exit_code == 1
+    assert torn.stderr.startswith("eventstore: -, line 9: wanted JSON")
+
+
+def test_a_chatgpt_export_is_imported(tmp_path: Path) -> None:
+    done = run("import", SAMPLES / "three-conversations.json", "--db", tmp_path / "new.db", "--skipped")
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "chatgpt:garden: 6 new messages, 0 known, 3 left out or mended"
+    assert "  message 'gap': it is empty" in lines
+    assert lines[-1] == "3 conversations, 8 new messages"
+    listed = run("sessions", "--db", tmp_path / "new.db").stdout
+    assert "chatgpt:garden" in listed
+    assert "chatgpt:lost" not in listed
+
+
+def test_a_file_that_cannot_be_read_stops_none_of_the_others(tmp_path: Path) -> None:
+    files = [SAMPLES / name for name in ("torn.json", "another-kind.json", "nowhere.json", "tools-and-pictures.json")]
+    done = run("import", *files, tmp_path, "--db", tmp_path / "new.db")
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == "chatgpt:tools: 13 new messages, 0 known"
+    told = done.stderr.splitlines()
+    assert [line.split(": ")[:2] for line in told] == [
+        ["eventstore", f"{files[0]}, line 340"],
+        ["eventstore", f"{files[1]}, line 1"],
+        ["eventstore", str(files[2])],
+        ["eventstore", str(tmp_path)],
+    ]
+
+
+def test_only_a_file_that_is_an_export_makes_a_store(tmp_path: Path) -> None:
+    for name in (SAMPLES / "another-kind.json", tmp_path / "nowhere"):
+        assert run("import", name, "--db", tmp_path / "new.db").exit_code == 1
+    assert contents(tmp_path) == {}
+
+
+def test_what_came_before_a_fault_is_stored_and_told(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    run("export", "--all", "--db", store, "-o", out)
+    out.write_bytes(out.read_bytes().replace(b'"session":"b', b'"sess":"b'))
+    done = run("import", out, "--db", tmp_path / "new.db")
+    assert (done.exit_code, done.stdout) == (1, "a: 3 new messages, 0 known\n")
+    assert done.stderr.startswith(f"eventstore: {out}, line 10: wanted a session's first line")
+    with Sessions(tmp_path / "new.db", read_only=True) as sessions:
+        assert [info.session_id for info in sessions.list_sessions()] == ["a"]
+
+
+def test_an_export_replaces_its_file_whole_or_not_at_all(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("precious")
+    failed = run("export", "a", "nowhere", "--db", store, "-o", out)
+    assert (failed.exit_code, out.read_text()) == (1, "precious")
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    assert run("export", "a", "--db", store, "-o", link).exit_code == 0
+    assert link.is_symlink()
+    assert json.loads(out.read_bytes().splitlines()[0]) == {"eventstore": 1, "session": "a"}
+    assert out.stat().st_mode & 0o777 == 0o666 & ~_umask()
+    assert sorted(contents(tmp_path)) == ["link", "out.jsonl", "store.db"]
+    missing = run("export", "a", "--db", store, "-o", tmp_path / "no" / "folder")
+    assert (missing.exit_code, missing.stderr) == (1, f"eventstore: {tmp_path}/no/folder: No such file or directory\n")
+    assert run("export", "a", "--db", store, "-o", os.devnull).exit_code == 0
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_an_export_never_writes_over_the_store(store: Path, tmp_path: Path) -> None:
+    before = contents(tmp_path)
+    (tmp_path / "again.db").symlink_to(store)
+    for target in (store, tmp_path / "again.db"):
+        failed = run("export", "--all", "--db", store, "-o", target)
+        assert failed.exit_code == 1
+        assert "that is the store itself" in failed.stderr
+    (tmp_path / "again.db").unlink()
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("arguments", [["export"], ["export", "a", "--all"], ["import"]], ids=" ".join)
+def test_misuse_is_told_with_the_usage(store: Path, arguments: list[str]) -> None:
+    failed = run(*arguments, "--db", store)
+    assert (failed.exit_code, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("Usage: ")
+
+
+def test_a_store_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    out = SAMPLES / "tools-and-pictures.json"
+    for path in (tmp_path, tmp_path / "no" / "folder.db", make_store(tmp_path / "text").with_name("x.txt")):
+        if path.name == "x.txt":
+            path.write_text("not a store, and more than that")
+        failed = run("import", out, "--db", path)
+        assert (failed.exit_code, failed.stdout) == (1, "")
+        assert failed.stderr.startswith(f"eventstore: {path}: ")

@@ -1,0 +1,1 @@
+"""Tests with several processes or threads on one store."""
