@@ -32,7 +32,9 @@ class Body:
 
     def value(self) -> Any:
         """What it says."""
-        return codec.decode(self.text, self.flags, self.media)
+        if not self.media:
+            return codec.decode(self.text, self.flags)
+        return codec.decode_with(self.text, self.flags, self.media)
 
 
 @attrs.frozen

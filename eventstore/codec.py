@@ -74,10 +74,13 @@ def _encoded(value: Any, data: bytes | None) -> Encoded:
     return _encode_strictly(value)
 
 
-def decode(text: str, flags: int, taken: Sequence[Taken] = ()) -> Any:
-    """The value of a text that `encode` made with these flags, with the media that were taken out of it."""
-    if not taken:
-        return strict.decode(text) if flags & STRICT else orjson.loads(text)
+def decode(text: str, flags: int) -> Any:
+    """The value of a text that `encode` made with these flags."""
+    return strict.decode(text) if flags & STRICT else orjson.loads(text)
+
+
+def decode_with(text: str, flags: int, taken: Sequence[Taken]) -> Any:
+    """The same, with the media that were taken out of it."""
     mark = media.new_mark()
     value = decode(media.woven(text, taken, mark), flags)
     media.fill(value, mark, [each.base64 for each in taken])

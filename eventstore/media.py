@@ -18,7 +18,7 @@ import pybase64
 CHARACTERS = 1_048_576  # base64 decoded at once: a multiple of 4
 SLICE_BYTES = CHARACTERS // 4 * 3  # what that gives: bytes of a slice, a multiple of 3, so that slices encode apart
 
-TYPE_KEYS = ("mediaType", "mimeType", "media_type")
+_TYPE_KEYS = ("mediaType", "mimeType", "media_type")
 _DATA_URL = re.compile(r"data:([a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*);base64,")
 
 
@@ -32,7 +32,7 @@ class Taken:
 
 def declared_type(value: Mapping[str, Any]) -> str | None:
     """The media type that an object declares: in a key of its own, else in its data URL."""
-    for key in TYPE_KEYS:
+    for key in _TYPE_KEYS:
         declared = value.get(key)
         if isinstance(declared, str):
             return declared
