@@ -134,3 +134,9 @@ def media_messages(draw: st.DrawFn, message_id: str = "m") -> dict[str, Any]:
 def image_part(data: bytes, media_type: str = "image/png") -> dict[str, Any]:
     """A file part that carries bytes."""
     return {"type": "file", "mediaType": media_type, "url": f"data:{media_type};base64,{encoded(data)}"}
+
+
+def pictured(message_id: str, *images: bytes, text: str = "Look.", media_type: str = "image/png") -> Any:
+    """A message of a text and images."""
+    parts = [{"type": "text", "text": text}, *(image_part(data, media_type) for data in images)]
+    return {"id": message_id, "role": "user", "parts": parts}
