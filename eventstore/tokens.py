@@ -17,12 +17,25 @@ from eventstore.types import MessageLike
 PER_MESSAGE = 4
 PER_IMAGE = 1_600
 MOST_PER_ATTACHMENT = 20_000
+COUNTED_AT_ONCE = 65_536  # characters
 
 
 def text_tokens(text: str) -> int:
     """Tokens of one text."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return max(-(-size // 4), -(-13 * len(text.split()) // 10))
+    return max(-(-size // 4), -(-13 * _words(text) // 10))
+
+
+def _words(text: str) -> int:
+    """The words of a text, counted in stretches: all words of a large one are many times its size in memory."""
+    if len(text) <= COUNTED_AT_ONCE:
+        return len(text.split())
+    count = 0
+    for start in range(0, len(text), COUNTED_AT_ONCE):
+        count += len(text[start : start + COUNTED_AT_ONCE].split())
+        if start and not (text[start - 1].isspace() or text[start].isspace()):
+            count -= 1  # a word that is cut in two
+    return count
 
 
 def _as_text(value: Any) -> str:

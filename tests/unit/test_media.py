@@ -153,3 +153,11 @@ def test_other_attachments_count_by_their_bytes_up_to_a_limit() -> None:
         url = "data:application/pdf;base64," + base64.b64encode(bytes(size)).decode()
         assert tokens({"type": "file", "mediaType": "application/pdf", "url": url}) == pytest.approx(expected, abs=2)
     assert tokens({"type": "file", "mediaType": "application/pdf", "url": "https://example.org/a.pdf"}) == 0
+
+
+@pytest.mark.parametrize("words", ["word ", "longer\u2003words\n", "x", " ", "a\x1cb", "半 "])
+def test_the_words_of_a_large_text_are_counted_in_stretches(words: str) -> None:
+    for over in range(-2, 3):
+        text = (words * 140_000)[: 131_072 + over]
+        expected = max(-(-len(text.encode()) // 4), -(-13 * len(text.split()) // 10))
+        assert tokens({"type": "text", "text": text}) == expected
