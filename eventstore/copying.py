@@ -89,11 +89,9 @@ def _is_shown(connection: Connection, e: Envelope) -> bool:
 
 def _step(connection: Connection, e: Envelope, *, with_body: bool = True) -> Step:
     body = bodies.read(connection, e.seq) if with_body else None
-    encoded = (
-        None
-        if body is None
-        else Encoded(body.text, codec.decode(body.text, body.flags), e.bytes or 0, body.flags & codec.STRICT)
-    )
+    encoded: Encoded | None = None
+    if body is not None:
+        encoded = Encoded(body.text, body.value(), e.bytes or 0, body.flags & codec.STRICT, body.media)
     return Step(
         log.TYPE_NAMES[log.IMPORT if e.type == log.APPEND else e.type],
         e.seq,
@@ -182,7 +180,7 @@ class Replaying:
             write.emit(
                 Imported,
                 envelope.seq,
-                message=codec.decode_message(step.body.text, step.body.flags),
+                message=codec.own_value(step.body),
                 parent_id=None if parent is None else self._ids[parent],
                 created_at=to_datetime(step.at),
             )
@@ -197,7 +195,7 @@ class Replaying:
             bodies.drop(self._write.connection, message or 0)
         self._write.log(envelope, step.body)
         if self._write.is_heard() and step.body is not None:
-            self._write.emit(Updated, envelope.seq, message=codec.decode_message(step.body.text, step.body.flags))
+            self._write.emit(Updated, envelope.seq, message=codec.own_value(step.body))
 
     def _delete(self, step: Step) -> None:
         write = self._write

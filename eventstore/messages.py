@@ -71,7 +71,8 @@ def read_each(connection: Connection, positions: Iterable[Position]) -> list[Mes
 def _assembled(connection: Connection, version: int) -> Message:
     body = bodies.read(connection, version)
     if body is not None:
-        return codec.decode_message(body.text, body.flags)
+        message: Message = body.value()
+        return message
     message_id, role = fetch_one(
         connection,
         "SELECT a.id, v.role FROM event v JOIN event a ON a.seq = coalesce(v.message, v.seq) WHERE v.seq = ?",

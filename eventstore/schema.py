@@ -52,12 +52,7 @@ LOG_TABLES = (
     ) WITHOUT ROWID""",
     "CREATE TABLE name (session INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     "CREATE TABLE attachment (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL)",
-    """CREATE TABLE attachment_slice (
-        attachment INTEGER NOT NULL,
-        n INTEGER NOT NULL,
-        bytes BLOB NOT NULL,
-        PRIMARY KEY (attachment, n)
-    ) WITHOUT ROWID""",
+    "CREATE TABLE attachment_slice (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
     "CREATE INDEX piece_attachment ON piece (attachment) WHERE attachment IS NOT NULL",
     "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 )

@@ -25,7 +25,7 @@ from eventstore.totals import PathTotals
 from eventstore.types import Message, MessageLike, Source
 
 GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next update with
-GROWING_CHARACTERS = 16 * 1024 * 1024
+GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too
 
 
 @attrs.define
@@ -52,10 +52,10 @@ class GrowingTexts:
     def put(self, message: int, version: int, growing: Growing) -> None:
         """Keeps a text, and lets the oldest go."""
         self._texts.pop(message, None)
-        if len(growing.text) <= GROWING_CHARACTERS // GROWING_MESSAGES:
-            self._texts[message] = (version, growing)
-            if len(self._texts) > GROWING_MESSAGES:
-                del self._texts[next(iter(self._texts))]
+        self._texts[message] = (version, growing)
+        sizes = {message: kept.size for message, (_, kept) in self._texts.items()}
+        while len(self._texts) > GROWING_MESSAGES or sum(map(sizes.__getitem__, self._texts)) > GROWING_CHARACTERS:
+            del self._texts[next(iter(self._texts))]
 
     def forget(self) -> None:
         """Drops them all."""

@@ -18,11 +18,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
     ("errors", "types", "events", "clock", "seams"),
     # pure: text and numbers in, text and numbers out
-    ("strict", "codec", "deltas", "tokens", "prepare", "names", "overlays", "prompt"),
+    ("strict", "media", "codec", "deltas", "tokens", "prepare", "names", "overlays", "prompt"),
     # SQLite: the border, the file's tables, connections and transactions
     ("driver", "schema", "opening", "readers", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "bodies", "tree", "summaries", "fold"),
+    ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold"),
     # reads of one state, and the feed
     ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed"),
     # what the parts of one store share
