@@ -12,6 +12,7 @@ from eventstore.bodies import Growing
 from eventstore.driver import fetch_one
 from eventstore.events import Updated
 from eventstore.log import Envelope
+from eventstore.seams import reach
 from eventstore.store import Draft, Store
 from eventstore.tree import Position
 from eventstore.types import UNCHECKED, AppendResult, Message, MessageLike, ParentId, Source
@@ -90,6 +91,7 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
     growing = _growing(write, position.seq, version, size, draft)
     inserted = None if growing is None else bodies.grows(growing, draft.encoded)
     if growing is not None and inserted is not None:
+        reach("decided")
         if write.keeps_current_only():
             bodies.forget_digest(write.connection, version)
         envelope.base = growing.owner
