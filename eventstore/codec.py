@@ -48,6 +48,11 @@ def _encode_strictly(value: Any) -> Encoded:
     return Encoded(text, strict.decode(text), size, STRICT)
 
 
+def _may_be_deep(data: bytes) -> bool:
+    """Whether so many brackets open as `strict.MAX_DEPTH` forbids; each takes two bytes."""
+    return len(data) > 2 * strict.MAX_DEPTH and data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH
+
+
 def encode(value: Any) -> Encoded:
     """`value` as JSON. Raises `NotSerializable` naming the place of what JSON can't hold."""
     return _encoded(value, _dump(value))
@@ -65,9 +70,8 @@ def _encoded(value: Any, data: bytes | None) -> Encoded:
     if data is not None:
         try:
             decoded = orjson.loads(data)
-            flat = data.count(b"{") + data.count(b"[") <= strict.MAX_DEPTH
             # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
-            if decoded == value and (flat or not strict.too_deep(decoded)):
+            if decoded == value and not (_may_be_deep(data) and strict.too_deep(decoded)):
                 return Encoded(data.decode(), decoded, len(data), 0)
         except (ValueError, RecursionError):
             pass

@@ -6,9 +6,10 @@ same. Paging and streaming is in `history`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from eventstore import bodies, codec, heads, messages, paths, summaries, tree
+from eventstore import bodies, codec, heads, log, messages, paths, summaries, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection
 from eventstore.errors import UnknownMessage
@@ -128,6 +129,11 @@ def _info(connection: Connection, name: str, head: Head) -> SessionInfo:
     )
 
 
-def list_sessions(connection: Connection, prefix: str, before: int, limit: int) -> list[SessionInfo]:
-    """The next listed sessions whose last event is below `before`, newest activity first."""
-    return [_info(connection, name, head) for name, head in heads.listed(connection, prefix, before, limit)]
+def list_sessions(connection: Connection, sessions: Iterable[int]) -> list[SessionInfo]:
+    """The infos of these sessions, in this order, without those that are listed no longer."""
+    found = (heads.load(connection, session) for session in sessions)
+    return [
+        _info(connection, log.session_name(connection, head.session), head)
+        for head in found
+        if head is not None and head.created_at is not None
+    ]

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from blinker import Signal
 
-from eventstore import checking, deleting, log, opening, reads, replay
+from eventstore import checking, deleting, heads, log, opening, reads, replay
 from eventstore.codec import has_surrogate
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
@@ -120,15 +120,12 @@ class Sessions:
         return self._list_sessions(prefix, ENDLESS if limit is None else limit)
 
     def _list_sessions(self, prefix: str, limit: int) -> Iterator[SessionInfo]:
-        before = ENDLESS
-        while limit > 0:
+        with self._store.read() as connection:
+            listed = heads.listed(connection, prefix, ENDLESS, limit)
+        for start in range(0, len(listed), LIST_WINDOW):
             with self._store.read() as connection:
-                found = reads.list_sessions(connection, prefix, before, min(limit, LIST_WINDOW))
+                found = reads.list_sessions(connection, listed[start : start + LIST_WINDOW])
             yield from found
-            if len(found) < LIST_WINDOW:
-                return
-            limit -= len(found)
-            before = found[-1].seq
 
     # ---- the feed
 

@@ -1,15 +1,16 @@
 """The bytes and tokens of a path, whole or as it is shown, without reading it again at every call.
 
-Kept per session, of either kind: the sum up to a message some way behind the leaf. It stays right while the session's
-later events touch nothing up to there, which a walk over those few envelopes tells; the rest is one short range of an
-index. So the cost doesn't grow with the conversation while it grows at its end, and no answer rests on a stale sum.
+A session without branches has its totals in its head. For any other is kept, of either kind, the sum up to a message
+some way behind the leaf. It stays right while the session's later events touch nothing up to there, which a walk over
+those few envelopes tells; the rest is one short range of an index. So the cost doesn't grow with the conversation while
+it grows at its end, and no answer rests on a stale sum.
 """
 
 from __future__ import annotations
 
 import attrs
 
-from eventstore import heads, log, messages, tree
+from eventstore import heads, log, messages, summaries, tree
 from eventstore.driver import Connection, fetch_one
 from eventstore.messages import Stretch
 from eventstore.paths import Path
@@ -44,6 +45,9 @@ class PathTotals:
     def of(self, connection: Connection, path: Path, *, compacted: bool = False) -> tuple[int, int]:
         """(bytes, tokens) of every message on a path, or of what it shows, whatever its cut."""
         head = heads.load(connection, path.session)
+        whole = not compacted or not summaries.newest(connection, path.session)
+        if head is not None and whole and tree.is_one_path(connection, path.session, path.leaf):
+            return head.bytes, head.tokens
         last = head.last if head is not None else 0
         kept = self._sums.get((path.session, compacted))
         if kept is not None and not _holds(connection, kept, last, compacted):
