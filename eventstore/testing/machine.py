@@ -75,6 +75,7 @@ class SessionMachine(RuleBasedStateMachine):
         """Closes the store. An override calls it."""
         self.sessions.close()
 
+    add_compaction = _rule_of(kinds.AddCompaction, "add_compaction")
     append = _rule_of(kinds.Append, "append")
     append_many = _rule_of(kinds.AppendMany, "append_many")
     repeat_append = _rule_of(kinds.RepeatAppend, "repeat_append")

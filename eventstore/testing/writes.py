@@ -223,6 +223,24 @@ class ImportMany(Write):
         )
 
 
+@attrs.frozen
+class AddCompaction(Write):
+    """Shows a summary in the place of a range, on the path to message `leaf`, of entries as a read shows them there."""
+
+    summary: str
+    leaf: int
+    first: int
+    length: int
+
+    def apply(self, session: Session) -> None:
+        leaf_id = existing_id(session, self.leaf)
+        if leaf_id is None:
+            return
+        shown = [message["id"] for message in session.get_history(leaf_id=leaf_id)]
+        first = self.first % len(shown)
+        session.add_compaction(self.summary, shown[first], shown[min(first + self.length, len(shown) - 1)])
+
+
 _NUMBERS = st.integers(0, 30)
 _PARENTS = st.none() | _NUMBERS
 _PLACES: SearchStrategy[Any] = st.just(LATEST) | _PARENTS
@@ -237,6 +255,7 @@ def write_kinds(
     """How each kind of write is drawn. `ids` and `roles` narrow the new messages in them."""
     new = messages(ids=ids, roles=roles)
     trees = conversations(ids=ids, roles=roles, max_size=5)
+    summaries = texts().filter(lambda text: bool(text.strip()))
     return {
         Append: st.builds(Append, new, _PLACES),
         AppendMany: st.builds(AppendMany, st.lists(new, max_size=4), _PLACES),
@@ -250,6 +269,7 @@ def write_kinds(
         SelectLeaf: st.builds(SelectLeaf, _NUMBERS),
         SetMetadata: st.builds(SetMetadata, objects()),
         Import: st.builds(Import, new, times(), _PARENTS),
+        AddCompaction: st.builds(AddCompaction, summaries, _NUMBERS, _NUMBERS, st.integers(0, 4)),
         ImportMany: st.builds(ImportMany, trees.flatmap(st.permutations), times(), _PARENTS),
     }
 

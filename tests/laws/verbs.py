@@ -14,9 +14,11 @@ from typing import Any
 import attrs
 
 from eventstore import (
+    CompactResult,
     EventStoreError,
     ImportRow,
     InvalidArgument,
+    InvalidCompaction,
     InvalidMessage,
     LeafChanged,
     Message,
@@ -61,6 +63,8 @@ class Verb:
     """A call that is refused; None when nothing can be wrong with its arguments."""
     error: type[EventStoreError] = EventStoreError
     """What it is refused with."""
+    in_transaction: bool = True
+    """Whether it may be done inside `transaction()`."""
 
 
 def _rows(*ids: str, parent_id: str | None = "m2") -> list[ImportRow]:
@@ -179,6 +183,21 @@ VERBS: dict[str, Verb] = {
         ("import", "import", "import", "metadata"),
         lambda s: s.copy_to(_other(s), leaf_id="nobody"),
         UnknownMessage,
+    ),
+    "add a compaction": Verb(
+        "Session.add_compaction",
+        lambda s: s.add_compaction("they met", "m1", "m2"),
+        ("compaction",),
+        lambda s: s.add_compaction("they met", "m2", "m1"),
+        InvalidCompaction,
+    ),
+    "compact": Verb(
+        "Session.compact",
+        lambda s: s.on_compaction(lambda _: CompactResult("m2", "m3", "they met")).compact(),
+        ("compact",),
+        lambda s: s.on_compaction(lambda _: CompactResult("m2", "m3", " ")).compact(),
+        InvalidCompaction,
+        in_transaction=False,
     ),
     "delete a session": Verb(
         "Sessions.delete_session",

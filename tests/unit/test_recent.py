@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eventstore import InvalidArgument, Session, Sessions, UnknownMessage, totals
+from eventstore import InvalidArgument, Session, Sessions, UnknownMessage, estimate_tokens, totals
 from eventstore.testing import same_json, writes
 from tests.unit.talk import chain, ids, message
 
@@ -140,7 +140,10 @@ def check_totals(session: Any) -> None:
         infos = session.get_history_row_stats(leaf_id=leaf_id)
         size, tokens = sum(info.bytes for info in infos), sum(info.token_estimate for info in infos)
         assert session.get_recent_history(max_messages=1, leaf_id=leaf_id).total_content_bytes == size
-        assert session.token_estimate(leaf_id=leaf_id) == tokens
+        assert session.token_estimate(leaf_id=leaf_id, compacted=False) == tokens
+        stamped = {info.id: info.token_estimate for info in infos}
+        shown = sum(stamped.get(m["id"]) or estimate_tokens(m) for m in session.get_history(leaf_id=leaf_id))
+        assert session.token_estimate(leaf_id=leaf_id) == shown
         assert session.get_recent_history(0, leaf_id=leaf_id).total_content_bytes == size
 
 
