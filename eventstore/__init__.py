@@ -38,12 +38,16 @@ from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
 from eventstore.session import Session
 from eventstore.sessions import Sessions
+from eventstore.summarizing import create_compact_function
 from eventstore.tokens import estimate_tokens
 from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
+    AsyncCompactFunction,
+    CompactFunction,
     Compaction,
+    CompactResult,
     ImportReport,
     ImportRow,
     Message,
@@ -65,8 +69,11 @@ __all__ = [
     "UNCHECKED",
     "AppendResult",
     "Appended",
+    "AsyncCompactFunction",
     "CannotOpen",
     "Cleared",
+    "CompactFunction",
+    "CompactResult",
     "Compacted",
     "Compaction",
     "DamagedStore",
@@ -107,6 +114,7 @@ __all__ = [
     "UnknownMessage",
     "Updated",
     "VerifyReport",
+    "create_compact_function",
     "estimate_tokens",
     "strip_openai_ephemera",
 ]

@@ -89,8 +89,8 @@ def read(connection: Connection, version: int) -> str:
 def read_row(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> str:
     """`read`, for who has read the row."""
     if base is not None or flags > bodies.STRICT:
-        joined = bodies.read(connection, version)
-        if joined is None:
+        found = bodies.read_text(connection, version)
+        if found is None:
             return ""
-        flags, body = joined.flags, joined.text
+        body, flags = found
     return "" if body is None else words.searchable(codec.decode(body, flags))

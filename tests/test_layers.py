@@ -18,13 +18,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
     ("errors", "types", "events", "clock", "seams"),
     # pure: text and numbers in, text and numbers out
-    ("strict", "codec", "deltas", "tokens", "prepare", "names", "words"),
+    ("strict", "media", "codec", "deltas", "tokens", "prepare", "names", "words", "overlays", "prompt"),
     # SQLite: the border, the file's tables, connections and transactions
     ("driver", "schema", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "bodies", "tree", "fold", "texts", "index"),
+    ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold", "texts", "index"),
     # reads of one state, and the feed
-    ("messages", "paths", "totals", "history", "reads", "replay", "feed", "query", "snippets", "weighing"),
+    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "query", "snippets", "weighing"),
     # what the parts of one store share
     ("store",),
     # one module for each thing that is done to it
@@ -35,6 +35,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "appending",
         "updating",
         "deleting",
+        "compacting",
+        "summarizing",
+        "compaction",
         "describing",
         "importing",
         "copying",

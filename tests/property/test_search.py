@@ -27,7 +27,7 @@ from eventstore import (
     weighing,
     words,
 )
-from eventstore.driver import Tokenizer, grapheme_breaks
+from eventstore.driver import Connection, Tokenizer, grapheme_breaks
 from tests.property import search_oracle
 from tests.property.search_oracle import ALL, Asked
 
@@ -263,7 +263,7 @@ def test_a_text_is_found_by_its_own_words(text: str) -> None:
 
 
 def has_word(text: str) -> bool:
-    connection = apsw.Connection(":memory:")
+    connection = Connection(":memory:")
     try:
         return bool(Tokenizer(connection).words(words.plain(text)))
     finally:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import apsw
 import pytest
 
 from eventstore import query
-from eventstore.driver import Tokenizer
+from eventstore.driver import Connection, Tokenizer
 from eventstore.query import Query, Words
 
 
 @pytest.fixture
 def tokenizers() -> Iterator[tuple[Tokenizer, Tokenizer]]:
-    connection = apsw.Connection(":memory:")
+    connection = Connection(":memory:")
     yield Tokenizer(connection), Tokenizer(connection, stems=False)
     connection.close()
 
