@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from eventstore import appending, copying, deleting, describing, importing, log, replay, updating
+from eventstore import appending, copying, deleting, describing, importing, log, replay, tailing, updating
 from eventstore.events import Event
 from eventstore.feed import Listener, Subscription
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
+from eventstore.tailing import INTERVAL
 from eventstore.types import (
     LATEST,
     UNCHECKED,
@@ -146,6 +147,14 @@ class Session(ReadableSession):
         with self._read() as connection:
             upto = log.latest_seq(connection)
         return self._events(after, upto)
+
+    def tail(
+        self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
+    ) -> Iterator[Event]:
+        """This session's events above `after`, then new ones as they are written: see `Sessions.tail`."""
+        if after is not None:
+            replay.check_cursor(after)
+        return tailing.tail(self._store, self._events, after, interval, timeout)
 
     def _events(self, after: int, upto: int) -> Iterator[Event]:
         with self._read() as connection:

@@ -20,6 +20,7 @@ from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.events import Event
 from eventstore.feed import Feed
+from eventstore.tailing import Watcher
 from eventstore.totals import PathTotals
 from eventstore.types import Message, MessageLike, Source
 
@@ -86,6 +87,8 @@ class Store:
         database.commit_hook = self._committed
         database.release_hook = self.feed.deliver
         database.rollback_hook = self._rolled_back
+        self.watchers: list[Watcher] = []
+        database.closing_hook = self._close_watchers
 
     def read(self) -> AbstractContextManager[Connection]:
         """A connection that shows one state."""
@@ -120,6 +123,10 @@ class Store:
             self.end(error)
             raise
         self.end(None)
+
+    def _close_watchers(self) -> None:
+        for watcher in list(self.watchers):
+            watcher.close()
 
     # ---- the feed's view
 
