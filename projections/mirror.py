@@ -183,7 +183,7 @@ def mirror(
     Raises `InvalidArgument` when not exactly one of the two forms is given, the list isn't a mutable sequence, or a
     function isn't one (a coroutine function among them).
     """
-    _check_functions(get=get, set=set, transform=transform, intercept=intercept, on_applied=on_applied)
+    check_functions(get=get, set=set, transform=transform, intercept=intercept, on_applied=on_applied)
     positions: Positions[Any] = PositionsById() if transform is None else PositionsOfOwn()
     entries = _entries(messages, get, set, positions)
 
@@ -214,7 +214,8 @@ def _entries(
     return InPlace(messages, positions)
 
 
-def _check_functions(**functions: object) -> None:
+def check_functions(**functions: object) -> None:
+    """Raises `InvalidArgument` for what is neither a plain function nor left out."""
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise InvalidArgument(f"{name} must be a function, not {function!r}")

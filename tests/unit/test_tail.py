@@ -138,7 +138,7 @@ def test_after_close_it_is_refused_in_the_call(sessions: Sessions, session: Sess
     sessions.close()
     for call in (sessions.tail, session.tail, sessions.watch):
         with pytest.raises(StoreClosed):
-            call()  # type: ignore[operator]
+            call()
 
 
 # ---- watch
@@ -208,7 +208,8 @@ def test_a_listener_may_end_the_watch_that_calls_it_and_close_its_store(path: Pa
         reader = Sessions(path)
         heard = Heard()
         watch: list[Subscription] = []
-        reader.subscribe(lambda event: (heard.append(event), watch[0].close()))
+        reader.subscribe(heard)
+        reader.subscribe(lambda _: watch[0].close())
         watch.append(reader.watch(interval=QUICK))
         chain(writer.session(), "a")
         until(lambda: not watchers())
