@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
@@ -95,6 +95,7 @@ class FollowMachine(SessionMachine):
 
 
 TestFollow = FollowMachine.TestCase
+TestFollow.settings = settings(max_examples=25)
 
 
 @pytest.fixture(scope="module")
@@ -102,21 +103,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return tmp_path_factory.mktemp("late")
 
 
-@given(
-    before=writes(),
-    history=writes(max_size=20),
-    polls=st.sets(st.integers(0, 20)),
-    retain=st.sampled_from(["current", "all"]),
-)
+RETENTIONS: Any = st.sampled_from(["current", "all"])
+
+
+@given(before=writes(), history=writes(max_size=20), polls=st.sets(st.integers(0, 20)), retain=RETENTIONS)
 def test_what_is_heard_late_is_right_after_each_poll(
     folder: Any, before: list[Write], history: list[Write], polls: set[int], retain: Any
 ) -> None:
     for path in folder.iterdir():
         path.unlink()
-    with (
-        Sessions(folder / "store.db", durability="normal", retain=retain) as writer,
-        Sessions(folder / "store.db") as reader,
-    ):
+    path = folder / "store.db"
+    with Sessions(path, durability="normal", retain=retain) as writer, Sessions(path) as reader:
         for write in before:
             write.apply(writer.session())
         followed = follow_all(reader.session())
