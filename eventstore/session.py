@@ -136,6 +136,7 @@ class Session(ReadableSession):
 
     def subscribe(self, listener: Listener, *, after: int | None = None) -> Subscription:
         """Calls `listener(event)` for every event of this session, and keeps it alive: see `Sessions.subscribe`."""
+        self._store.database.check_open()
         if after is None:
             return self._store.feed.subscribe(listener, self, None)
         replay.check_cursor(after)

@@ -146,6 +146,7 @@ class Sessions:
         event follows once the current one has reached all. One that raises is logged, and stops nothing. A listener
         must not wait for another thread's write to this store.
         """
+        self._store.database.check_open()
         if after is None:
             return self._store.feed.subscribe(listener, None, None)
         replay.check_cursor(after)

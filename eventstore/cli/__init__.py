@@ -1,7 +1,7 @@
 """The command `eventstore`: looks into stores, brings conversations in and out. `main` is its entry point.
 
-It stands on the public names of the package and on `eventstore.exchange`, and needs click and rich, which only the
-extra `[cli]` brings: importing this package needs neither.
+It reads and writes through the public names of the package and through `eventstore.exchange`. It needs click and rich,
+which only the extra `[cli]` brings: importing this module needs neither.
 """
 
 from __future__ import annotations

@@ -194,10 +194,18 @@ def _check_path(session: Session, infos: list[MessageInfo]) -> None:
         _check_window(session, leaf_id, path, size, max_bytes=budget)
 
 
-def _check_window(session: Session, leaf_id: str, path: list[Message], size: int, **limits: int) -> None:
+def _check_window(
+    session: Session,
+    leaf_id: str,
+    path: list[Message],
+    size: int,
+    *,
+    max_bytes: int | None = None,
+    max_messages: int | None = None,
+) -> None:
     """A recent window is the path's last `size` messages, and what comes before them is the rest."""
-    recent = session.get_recent_history(leaf_id=leaf_id, compacted=False, **limits)
-    what = f"get_recent_history({limits}, leaf_id={leaf_id!r})"
+    recent = session.get_recent_history(max_bytes, max_messages=max_messages, leaf_id=leaf_id, compacted=False)
+    what = f"get_recent_history({max_bytes}, max_messages={max_messages}, leaf_id={leaf_id!r})"
     _same(what, expected=path[-size:], found=recent.messages, session=session)
     _same(f"{what}: truncated", expected=size < len(path), found=recent.truncated, session=session)
     older = session.get_history(leaf_id=leaf_id, before=path[-size]["id"], compacted=False)

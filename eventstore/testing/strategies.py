@@ -64,25 +64,28 @@ def _other_parts() -> SearchStrategy[Part]:
     )
 
 
-def _parts() -> SearchStrategy[Part]:
-    return st.one_of(
+_PARTS = st.lists(
+    st.one_of(
         _text_parts(),
         _text_parts(),
         _tool_parts({"type": st.sampled_from(("tool-search", "tool-weather"))}),
         _tool_parts({"type": st.just("dynamic-tool"), "toolName": texts()}),
         _other_parts(),
-    )
-
-
-_PARTS = st.lists(_parts(), max_size=3)
+    ),
+    max_size=3,
+)
 _EXTRA_KEYS = st.dictionaries(
     keys().filter(lambda key: key not in {"id", "role", "parts", "metadata"}), json_values(), max_size=2
 )
 
 
 @st.composite
-def _messages(draw: DrawFn, ids: SearchStrategy[str], roles: SearchStrategy[str]) -> Message:
-    message: dict[str, Any] = {"id": draw(ids), "role": draw(roles), "parts": draw(_PARTS)}
+def _messages(draw: DrawFn, ids: SearchStrategy[str] | None, roles: SearchStrategy[str] | None) -> Message:
+    message: dict[str, Any] = {
+        "id": draw(message_ids() if ids is None else ids),
+        "role": draw(all_roles() if roles is None else roles),
+        "parts": draw(_PARTS),
+    }
     shape = draw(st.integers(0, 7))
     if shape & 1:
         message["metadata"] = draw(objects())
@@ -104,14 +107,15 @@ def messages(
 
     `ids` and `roles` narrow what is drawn. The default ids are few enough that one sometimes comes again.
     """
-    return _messages(message_ids() if ids is None else ids, all_roles() if roles is None else roles)
+    return _messages(ids, roles)
 
 
 @st.composite
 def _conversations(
-    draw: DrawFn, ids: SearchStrategy[str], roles: SearchStrategy[str] | None, min_size: int, max_size: int
+    draw: DrawFn, ids: SearchStrategy[str] | None, roles: SearchStrategy[str] | None, min_size: int, max_size: int
 ) -> list[tuple[Message, str | None]]:
-    chosen = draw(st.lists(ids, min_size=min_size, max_size=max_size, unique=True))
+    each = message_ids() if ids is None else ids
+    chosen = draw(st.lists(each, min_size=min_size, max_size=max_size, unique=True))
     tree: list[tuple[Message, str | None]] = []
     for index, message_id in enumerate(chosen):
         # 0 is the message before, so that the simplest conversation is a line; one past the first is a root
@@ -132,4 +136,4 @@ def conversations(
 
     A parent of None makes a root; there may be several. `ids` and `roles` narrow what is drawn.
     """
-    return _conversations(message_ids() if ids is None else ids, roles, min_size, max_size)
+    return _conversations(ids, roles, min_size, max_size)

@@ -1,4 +1,8 @@
-"""What messages are made of: texts, ids, JSON values and times that are valid, and odd wherever odd is allowed."""
+"""What messages are made of: texts, ids, JSON values and times that are valid, and odd wherever odd is allowed.
+
+The strategies are composites over private ones because a composite's repr is its name: what is built of them is
+otherwise too long to print.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 ODD_TEXTS = (
     "",
@@ -35,57 +39,65 @@ ODD_IDS = ("0", " ", "a b", "id/with/slashes", "ключ", "消息一", "👍�
 ROLES = ("user", "assistant", "system", "tool", "разработчик")
 
 
-def texts() -> SearchStrategy[str]:
-    """Any text, halves of surrogate pairs among them."""
-    return st.sampled_from(ODD_TEXTS) | st.text(st.characters(exclude_categories=()), max_size=12)
-
-
-def message_ids() -> SearchStrategy[str]:
-    """Ids, mostly few enough that one comes again. None is an overlay's."""
-    numbered = st.integers(1, 60).map(lambda number: f"m{number}")
-    return st.one_of(numbered, numbered, numbered, st.sampled_from(ODD_IDS))
-
-
-def roles() -> SearchStrategy[str]:
-    """The usual roles, and one that nobody expects."""
-    return st.sampled_from(ROLES)
-
-
-def keys() -> SearchStrategy[str]:
-    """Keys of objects, the empty one and half a surrogate pair among them."""
-    return st.sampled_from(("a", "b", "id", "when", "type", "", "ключ", "\ud83d")) | st.text(max_size=4)
-
-
-def scalars() -> SearchStrategy[Any]:
-    """JSON's scalars: null, booleans, integers of any size, finite floats (-0.0 too), texts."""
-    return st.one_of(
-        st.none(),
-        st.booleans(),
-        st.sampled_from(ODD_NUMBERS),
-        st.integers(),
-        st.floats(allow_nan=False, allow_infinity=False),
-        texts(),
-    )
-
-
+_TEXTS = st.sampled_from(ODD_TEXTS) | st.text(st.characters(exclude_categories=()), max_size=12)
+_NUMBERED = st.integers(1, 60).map(lambda number: f"m{number}")
+_IDS = st.one_of(_NUMBERED, _NUMBERED, _NUMBERED, st.sampled_from(ODD_IDS))
+_KEYS = st.sampled_from(("a", "b", "id", "when", "type", "", "ключ", "\ud83d")) | st.text(max_size=4)
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.sampled_from(ODD_NUMBERS),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    _TEXTS,
+)
 _VALUES: SearchStrategy[Any] = st.recursive(
-    scalars(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys(), inner, max_size=3),
+    _SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
     max_leaves=6,
 )
+_OBJECTS = st.dictionaries(_KEYS, _VALUES, max_size=3)
+_ZONES = (UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8)))
+_TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.sampled_from(_ZONES))
 
 
-def json_values() -> SearchStrategy[Any]:
-    """Any value that JSON can hold, nested a little."""
-    return _VALUES
+@st.composite
+def texts(draw: DrawFn) -> str:
+    """Any text, halves of surrogate pairs among them."""
+    return draw(_TEXTS)
 
 
-def objects() -> SearchStrategy[dict[str, Any]]:
+@st.composite
+def message_ids(draw: DrawFn) -> str:
+    """Ids, mostly few enough that one comes again. None is an overlay's."""
+    return draw(_IDS)
+
+
+@st.composite
+def roles(draw: DrawFn) -> str:
+    """The usual roles, and one that nobody expects."""
+    return draw(st.sampled_from(ROLES))
+
+
+@st.composite
+def keys(draw: DrawFn) -> str:
+    """Keys of objects, the empty one and half a surrogate pair among them."""
+    return draw(_KEYS)
+
+
+@st.composite
+def json_values(draw: DrawFn) -> Any:
+    """Any value that JSON can hold, nested a little: integers of any size, finite floats (-0.0 too), odd texts."""
+    return draw(_VALUES)
+
+
+@st.composite
+def objects(draw: DrawFn) -> dict[str, Any]:
     """JSON objects: metadata, of a message or of a session."""
-    return st.dictionaries(keys(), json_values(), max_size=3)
+    return draw(_OBJECTS)
 
 
-def times() -> SearchStrategy[datetime]:
+@st.composite
+def times(draw: DrawFn) -> datetime:
     """Aware times with microseconds, in several zones, long past and to come."""
-    zones = (UTC, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8)))
-    return st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.sampled_from(zones))
+    return draw(_TIMES)

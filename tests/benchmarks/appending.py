@@ -33,19 +33,20 @@ def append_normal(bench: Bench) -> list[Line]:
 
 
 def append_batch(bench: Bench) -> list[Line]:
-    """Many messages in one transaction, per message: with the one fsync, and without."""
-    number = bench.sizes.batch
-    what = f"append_messages of {number:,}, durability"
+    """Many messages in one transaction, per message. The target is about a store as it is opened by default."""
+    sizes = bench.sizes
+    what = f"append_messages of {sizes.batch:,}, durability"
     return [
-        _compare(bench, f"{what} full", _together, insert_together, number, durability="full", target=6),
-        _compare(bench, f"{what} normal", _together, insert_together, number, durability="normal", target=6),
+        _compare(bench, f"{what} full", _together, insert_together, *sizes.batches, durability="full", target=6),
+        _compare(bench, f"{what} normal", _together, insert_together, *sizes.batches, durability="normal"),
     ]
 
 
 def import_batch(bench: Bench) -> list[Line]:
     """Many messages with their own times and parents, per message."""
-    what = f"import_messages of {bench.sizes.batch:,}"
-    return [_compare(bench, what, _imported, insert_together, bench.sizes.batch, durability="normal")]
+    sizes = bench.sizes
+    what = f"import_messages of {sizes.batch:,}, durability normal"
+    return [_compare(bench, what, _imported, insert_together, *sizes.batches, durability="normal")]
 
 
 def _one_by_one(session: Session, given: list[Message]) -> None:
@@ -69,13 +70,17 @@ def _compare(
     write: Write,
     insert: Insert,
     number: int,
+    times: int = 1,
     *,
     durability: Durability,
     target: float | None = None,
 ) -> Line:
-    """Time per message of `write`, against `insert` of the same texts. Both files grow from run to run."""
+    """Time per message of `write`, against `insert` of the same texts: in each run `times` times `number` messages.
+
+    Both files grow from run to run.
+    """
     seeds = count(2)
-    texts: list[str] = []
+    texts: list[list[str]] = []
     files = bench.folder
     with (
         opened(files.new_file(), durability=durability) as sessions,
@@ -85,12 +90,12 @@ def _compare(
         write(session, messages(2, seed=1))
 
         def ours() -> float:
-            given = messages(number, seed=next(seeds))
-            texts[:] = map(serialized, given)
-            return seconds(lambda: write(session, given)) / number
+            given = [messages(number, seed=next(seeds)) for _ in range(times)]
+            texts[:] = [[serialized(message) for message in some] for some in given]
+            return seconds(lambda: [write(session, some) for some in given]) / (number * times)
 
         def floor() -> float:
-            return seconds(lambda: insert(connection, texts)) / number
+            return seconds(lambda: [insert(connection, some) for some in texts]) / (number * times)
 
         floor_is = "an INSERT of the text" if insert is not insert_together else "INSERTs in one transaction"
         return interleave(what, floor_is, ours, floor, runs=bench.sizes.runs, target=target)

@@ -29,6 +29,7 @@ class Sizes:
     full_appends: int = 100  # of a run, one fsync each
     normal_appends: int = 2_000
     batch: int = 1_000
+    batches_a_run: int = 5  # so that a run has its share of the checkpoints
     updates: int = 2_000  # that grow a reply
     reply: int = 500_000  # bytes of that reply
     history: int = 100_000  # messages
@@ -37,6 +38,11 @@ class Sizes:
     long_list: int = 50_000  # entries of a mirror
     short_list: int = 100
     sessions: int = 10_000
+
+    @property
+    def batches(self) -> tuple[int, int]:
+        """How many messages go in together, and how often in a run."""
+        return self.batch, self.batches_a_run
 
     @property
     def few_runs(self) -> int:
@@ -50,6 +56,7 @@ QUICK = Sizes(
     calls=15,
     full_appends=40,
     normal_appends=500,
+    batches_a_run=2,
     history=20_000,
     long=40_000,
     long_list=10_000,
@@ -61,6 +68,7 @@ TINY = Sizes(
     full_appends=3,
     normal_appends=5,
     batch=20,
+    batches_a_run=2,
     updates=40,
     reply=20_000,
     history=100,

@@ -1,111 +1,25 @@
-"""Laws that hold for every write verb."""
+"""Laws of every write verb: what it logs, that it lasts, that it is one with its transaction, who hears of it."""
 
 from __future__ import annotations
 
 import inspect
-import os
 import subprocess
 import sys
-import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import apsw
 import pytest
 
 from eventstore import (
     Event,
-    ReadOnlyStore,
     Session,
     Sessions,
-    StoreBusy,
-    StoreClosed,
-    StoreForked,
-    seams,
 )
-from eventstore.testing import check_invariants, json_text
-from tests.laws.verbs import READS, REPLAYS, VERBS, WHEN, Verb, message, prepare
+from eventstore.testing import check_invariants
+from tests.laws.support import every_verb, reads, rolled_back, types, write_goes_on
+from tests.laws.verbs import READS, REPLAYS, VERBS, Verb, message
 from tests.property.tables import tables
 
 ROOT = Path(__file__).parents[2]
-FAILING = {name: verb for name, verb in VERBS.items() if verb.fail is not None}
-BEFORE_COMMIT = seams.SEAMS[: seams.SEAMS.index("committed")]
-
-every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
-
-
-class Stopped(Exception):
-    """Raised by a test in the middle of a write or of a transaction."""
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def sessions(path: Path) -> Iterator[Sessions]:
-    with Sessions(path) as store:
-        yield store
-
-
-@pytest.fixture
-def session(sessions: Sessions) -> Session:
-    return prepare(sessions.session("main"))
-
-
-@pytest.fixture
-def seam() -> Iterator[None]:
-    """The process's hook is given back."""
-    yield
-    seams.hook = None
-
-
-def reads(sessions: Sessions) -> str:
-    """Everything that the public reads say about a store, as one text."""
-    return json_text(
-        [
-            [
-                info.to_dict(),
-                [each.to_dict() for each in session.tree()],
-                [leaf.id for leaf in session.get_leaves()],
-                session.get_latest_leaf(),
-                [session.get_history(leaf_id=leaf.id) for leaf in session.get_leaves()],
-                session.get_recent_history(max_messages=2).to_dict(),
-                session.token_estimate(),
-            ]
-            for info in sessions.list_sessions()
-            for session in [sessions.session(info.session_id)]
-        ]
-    )
-
-
-def types(events: Any) -> tuple[str, ...]:
-    return tuple(event.type for event in events)
-
-
-@contextmanager
-def rolled_back(sessions: Sessions) -> Iterator[None]:
-    """A transaction that an exception ends; the exception comes out of it."""
-    try:
-        with sessions.transaction():
-            yield
-            raise Stopped
-    except Stopped:
-        return
-    pytest.fail("the transaction swallowed the exception")
-
-
-def write_goes_on(session: Session) -> None:
-    """The store is in order: the next write works, and everything holds."""
-    session.append_message(message("the next one"))
-    leaf = session.get_latest_leaf()
-    assert leaf is not None
-    assert leaf["id"] == "the next one"
-    check_invariants(session.sessions)
 
 
 def public_methods(cls: type) -> set[str]:
@@ -210,98 +124,6 @@ def test_events_come_in_order_after_the_commit(path: Path, sessions: Sessions, s
     assert [event.seq for event in heard] == sorted({event.seq for event in heard})
 
 
-@pytest.mark.parametrize("verb", FAILING.values(), ids=FAILING)
-def test_refused_writes_change_and_emit_nothing(path: Path, sessions: Sessions, session: Session, verb: Verb) -> None:
-    assert verb.fail is not None
-    heard: list[Event] = []
-    sessions.subscribe(heard.append)
-    before, rows = reads(sessions), tables(path)
-    with pytest.raises(verb.error):
-        verb.fail(session)
-    assert (reads(sessions), tables(path), heard) == (before, rows, [])
-    write_goes_on(session)
-
-
-@pytest.mark.parametrize("step", BEFORE_COMMIT)
-@every_verb
-def test_failing_inside_changes_and_emits_nothing(
-    path: Path, sessions: Sessions, session: Session, verb: Verb, step: str, seam: None
-) -> None:
-    def stop(name: str) -> None:
-        if name == step:
-            raise Stopped(step)
-
-    heard: list[Event] = []
-    sessions.subscribe(heard.append)
-    before, rows = reads(sessions), tables(path)
-    seams.hook = stop
-    with pytest.raises(Stopped):
-        verb.perform(session)
-    seams.hook = None
-    assert (reads(sessions), tables(path), heard) == (before, rows, [])
-    write_goes_on(session)
-
-
-@every_verb
-def test_is_refused_on_a_closed_store(path: Path, sessions: Sessions, session: Session, verb: Verb) -> None:
-    sessions.close()
-    rows = tables(path)
-    with pytest.raises(StoreClosed):
-        verb.perform(session)
-    assert tables(path) == rows
-
-
-@every_verb
-def test_is_refused_on_a_read_only_store(path: Path, sessions: Sessions, session: Session, verb: Verb) -> None:
-    before, rows = reads(sessions), tables(path)
-    with Sessions(path, read_only=True) as reader:
-        with pytest.raises(ReadOnlyStore):
-            verb.perform(reader.session("main"))
-        assert reads(reader) == before
-    assert tables(path) == rows
-
-
-@every_verb
-def test_is_refused_when_another_writer_stays(path: Path, sessions: Sessions, session: Session, verb: Verb) -> None:
-    rows = tables(path)
-    blocker = apsw.Connection(str(path))
-    with Sessions(path, busy_timeout=0.05) as impatient:
-        heard: list[Event] = []
-        impatient.subscribe(heard.append)
-        blocker.execute("BEGIN IMMEDIATE")
-        started = time.monotonic()
-        with pytest.raises(StoreBusy):
-            verb.perform(impatient.session("main"))
-        waited = time.monotonic() - started
-        blocker.execute("ROLLBACK")
-        blocker.close()
-        assert 0.04 < waited < 2
-        assert (tables(path), heard) == (rows, [])
-        verb.perform(impatient.session("main"))
-        assert types(heard) == verb.events
-
-
-@every_verb
-def test_is_refused_in_a_forked_child(path: Path, sessions: Sessions, session: Session, verb: Verb) -> None:
-    rows = tables(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forking beside threads is what is tested
-        child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            verb.perform(session)
-            code = 2
-        except StoreForked:
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, "1: another error, 2: it wrote"
-    assert tables(path) == rows
-    write_goes_on(session)
-
-
 @every_verb
 def test_a_second_store_catches_up(path: Path, sessions: Sessions, session: Session, verb: Verb) -> None:
     with Sessions(path) as other:
@@ -325,31 +147,3 @@ def test_another_process_is_heard_in_order(path: Path, sessions: Sessions) -> No
     assert types(heard) == tuple(each for verb in VERBS.values() for each in (*prepared, *verb.events))
     assert [event.seq for event in heard] == [event.seq for event in sessions.events(0)]
     check_invariants(sessions)
-
-
-NO_WRITES = {
-    "append of a known id": lambda s: s.append_message(message("m2", "another text")),
-    "append of known ids": lambda s: s.append_messages([message("m1"), message("m3")]),
-    "append of an overlay": lambda s: s.append_message(message("compaction_1")),
-    "update of an unknown id": lambda s: s.update_message(message("nobody")),
-    "update to the same": lambda s: s.update_message(message("m2", role="assistant")),
-    "update of an overlay": lambda s: s.update_message(message("compaction_1")),
-    "upsert of the same": lambda s: s.upsert_message(message("m2", role="assistant")),
-    "upsert of an overlay": lambda s: s.upsert_message(message("compaction_1")),
-    "delete of nobody": lambda s: s.delete_messages(["nobody"]),
-    "delete of nothing": lambda s: s.delete_messages([]),
-    "select of the active leaf": lambda s: s.select_leaf("m3"),
-    "import of a known id": lambda s: s.import_message(message("m2", "another text"), parent_id=None, created_at=WHEN),
-    "import of nothing": lambda s: s.import_messages([]),
-    "append of nothing": lambda s: s.append_messages([]),
-}
-
-
-@pytest.mark.parametrize("call", NO_WRITES.values(), ids=NO_WRITES)
-def test_what_changes_nothing_is_not_logged(path: Path, sessions: Sessions, session: Session, call: Any) -> None:
-    before, rows = reads(sessions), tables(path)
-    heard: list[Event] = []
-    sessions.subscribe(heard.append)
-    call(session)
-    assert (reads(sessions), tables(path)) == (before, rows)
-    assert [event for event in heard if getattr(event, "inserted", True)] == []

@@ -26,6 +26,7 @@ from eventstore import (
     UnknownMessage,
 )
 
+LONG = "a reply that is long enough to be stored as what is added to it. " * 50
 WHEN = datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
 
 
@@ -34,8 +35,8 @@ def message(message_id: str, text: str = "hello", role: str = "user") -> Message
 
 
 def prepare(session: Session) -> Session:
-    """m1 ─ m2 ─ m3, with m4 beside m3 and selected m3; metadata. `copied` is left empty, for copies."""
-    session.append_messages([message("m1"), message("m2", role="assistant"), message("m3")])
+    """m1 ─ m2 ─ m3, with m4 beside m3 and selected m3, and metadata. m3 is long."""
+    session.append_messages([message("m1"), message("m2", role="assistant"), message("m3", LONG)])
     session.append_message(message("m4", "another try"), parent_id="m2")
     session.select_leaf("m3")
     session.set_metadata({"title": "prepared"})
@@ -103,7 +104,7 @@ VERBS: dict[str, Verb] = {
     ),
     "update that grows a text": Verb(
         "Session.update_message",
-        lambda s: s.update_message(message("m3", "hello and more")),
+        lambda s: s.update_message(message("m3", LONG + "And more.")),
         ("update",),
         lambda s: s.update_message({**UNSTORABLE, "id": "m3"}),
         NotSerializable,

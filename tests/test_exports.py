@@ -1,0 +1,202 @@
+"""The public names: sorted, all there, all explained, and what the surface promises of each."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+from importlib import metadata
+from pathlib import Path
+from typing import Any, get_args
+
+import attrs
+import pytest
+
+import eventstore
+import projections
+from eventstore import Event, EventStoreError, Session, Sessions, errors, events
+
+PACKAGES = (
+    eventstore,
+    projections,
+    importlib.import_module("eventstore.testing"),
+    importlib.import_module("eventstore.exchange"),
+)
+
+VALUES = {"LATEST", "UNCHECKED"}
+RESULTS = set(
+    "AppendResult Compaction ImportReport ImportRow MessageInfo RecentHistory SessionInfo VerifyReport".split()  # noqa: SIM905
+)
+
+
+def classes(module: object, root: type) -> set[str]:
+    """The names of a module's classes below `root`, and of `root`."""
+    return {name for name, value in vars(module).items() if isinstance(value, type) and issubclass(value, root)}
+
+
+ERRORS = classes(errors, EventStoreError)
+EVENTS = classes(events, Event)
+HANDLES = {"Sessions", "Session", "StoreView", "Subscription"}
+ALIASES = {"Message", "MessageLike", "Source", "Progress"}
+FUNCTIONS = {"estimate_tokens"}
+
+SIGNATURES = {
+    (
+        Sessions,
+        "__init__",
+    ): ("path *reserved_metadata_keys *retain *durability *busy_timeout *read_only *count_tokens *prepare"),
+    (Sessions, "session"): "session_id",
+    (Sessions, "delete_session"): "session_id",
+    (Sessions, "list_sessions"): "*prefix *limit",
+    (Sessions, "subscribe"): "listener *after",
+    (Sessions, "events"): "after",
+    (Sessions, "poll"): "",
+    (Sessions, "transaction"): "",
+    (Sessions, "at"): "seq",
+    (Sessions, "verify"): "*progress",
+    (Sessions, "rebuild"): "*progress",
+    (Sessions, "close"): "",
+    (Session, "append_message"): "message *parent_id *expected_leaf *source",
+    (Session, "append_messages"): "messages *parent_id *expected_leaf *source",
+    (Session, "update_message"): "message *source",
+    (Session, "upsert_message"): "message *parent_id *source",
+    (Session, "delete_messages"): "message_ids",
+    (Session, "delete_branch"): "message_id",
+    (Session, "clear_messages"): "",
+    (Session, "import_message"): "message *parent_id *created_at",
+    (Session, "import_messages"): "rows *progress",
+    (Session, "copy_to"): "other *leaf_id *progress",
+    (Session, "info"): "",
+    (Session, "get_metadata"): "",
+    (Session, "set_metadata"): "metadata",
+    (Session, "select_leaf"): "message_id",
+    (Session, "history"): "*leaf_id *newest_first *compacted *before",
+    (Session, "history_batches"): "*batch_size *max_batch_bytes *leaf_id *newest_first *before *compacted",
+    (Session, "get_history"): "*leaf_id *newest_first *compacted *before",
+    (Session, "get_recent_history"): "max_bytes *max_messages *leaf_id *compacted *before",
+    (Session, "get_history_row_stats"): "*leaf_id",
+    (Session, "get_message"): "message_id",
+    (Session, "get_message_info"): "message_id",
+    (Session, "get_branches"): "message_id",
+    (Session, "tree"): "",
+    (Session, "get_leaves"): "",
+    (Session, "get_latest_leaf"): "*below",
+    (Session, "token_estimate"): "*leaf_id *compacted",
+    (Session, "subscribe"): "listener *after",
+    (Session, "events"): "after",
+}
+"""The parameters of each call, in any order where they are named; `*` marks those that must be."""
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.__name__))
+def test_the_list_of_names_is_sorted_and_true(package: Any) -> None:
+    names: list[str] = package.__all__
+    assert names == sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert len(names) == len(set(names))
+    for name in names:
+        assert getattr(package, name) is not None
+
+
+def test_nothing_public_is_left_out_of_the_list() -> None:
+    found = {
+        name for name, value in vars(eventstore).items() if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert found == set(eventstore.__all__)
+
+
+def test_all_that_was_promised_is_there() -> None:
+    assert set(eventstore.__all__) >= VALUES | RESULTS | ERRORS | EVENTS | HANDLES | ALIASES | FUNCTIONS
+    assert set(projections.__all__) >= {"mirror"}
+
+
+@pytest.mark.parametrize(("owner", "method"), SIGNATURES, ids=lambda value: getattr(value, "__name__", value))
+def test_calls_take_what_was_promised(owner: type, method: str) -> None:
+    parameters = list(inspect.signature(getattr(owner, method)).parameters.values())[1:]
+    found = {("*" if each.kind is each.KEYWORD_ONLY else "") + each.name for each in parameters}
+    assert found == set(SIGNATURES[owner, method].split())
+    for each in parameters:
+        assert each.annotation is not each.empty
+    assert inspect.getdoc(getattr(owner, method))
+
+
+def test_every_public_call_is_in_the_table() -> None:
+    for owner in (Sessions, Session):
+        methods = {name for name, value in inspect.getmembers(owner, inspect.isfunction) if not name.startswith("_")}
+        assert methods <= {name for of, name in SIGNATURES if of is owner}
+
+
+def test_every_public_class_and_function_says_what_it_is() -> None:
+    for package in PACKAGES:
+        for name in package.__all__:
+            value = getattr(package, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                assert (value.__doc__ or "").strip(), name
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS | EVENTS))
+def test_results_and_events_are_frozen(name: str) -> None:
+    kind: Any = getattr(eventstore, name)
+    assert attrs.has(kind)
+    assert kind.__setattr__ is not object.__setattr__
+    assert hasattr(kind, "to_dict") or name == "ImportRow"
+
+
+def test_event_types_are_the_promised_words() -> None:
+    words = sorted(word for name in EVENTS - {"Event"} for word in get_args(get_type(getattr(eventstore, name))))
+    assert " ".join(words) == "append clear compact compaction delete delete_session import metadata select update"
+
+
+def get_type(kind: type) -> Any:
+    return attrs.fields_dict(attrs.resolve_types(kind))["type"].type
+
+
+PARENTS: dict[str, type[Exception]] = {
+    "InvalidMessage": ValueError,
+    "NotSerializable": TypeError,
+    "InvalidArgument": ValueError,
+    "InvalidCompaction": ValueError,
+    "UnknownMessage": LookupError,
+    "LeafChanged": EventStoreError,
+    "StoreBusy": TimeoutError,
+    "StoreClosed": RuntimeError,
+    "StoreForked": eventstore.StoreClosed,
+    "StoreFull": OSError,
+    "CannotOpen": OSError,
+    "NotAStore": eventstore.CannotOpen,
+    "NewerStore": eventstore.CannotOpen,
+    "ReadOnlyStore": eventstore.CannotOpen,
+    "DamagedStore": eventstore.CannotOpen,
+}
+
+
+def test_every_error_is_ours_and_the_builtin_that_it_stands_for() -> None:
+    assert set(PARENTS) | {"EventStoreError"} == ERRORS
+    for name, parent in PARENTS.items():
+        assert issubclass(getattr(eventstore, name), EventStoreError)
+        assert issubclass(getattr(eventstore, name), parent)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        eventstore.NotSerializable("parts[2].input.when", "JSON has no datetime"),
+        eventstore.UnknownMessage(["a", "b"], "s", "parent_id"),
+        eventstore.UnknownMessage([f"m{n}" for n in range(100)], "s"),
+        eventstore.LeafChanged("a", None),
+        eventstore.StoreBusy("busy"),
+        eventstore.InvalidMessage("wrong"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_come_through_pickling_with_their_facts(error: EventStoreError) -> None:
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is type(error)
+    assert str(copied) == str(error)
+    assert vars(copied) == vars(error)
+    assert 0 < len(str(error)) < 300
+
+
+def test_type_checkers_see_the_types() -> None:
+    for package in (eventstore, projections):
+        assert (Path(str(package.__file__)).parent / "py.typed").exists()
+    assert metadata.version("eventstore-sessions") == eventstore.__version__

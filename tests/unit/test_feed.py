@@ -1,0 +1,370 @@
+"""The feed and the log: cursors, transactions, and other stores of the same file. None lost, none twice, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eventstore import Appended, Event, ImportRow, InvalidArgument, Session, Sessions
+from eventstore.testing import same_json
+from tests.unit.talk import Heard, chain, ids, message
+
+
+@pytest.fixture
+def other(path: Path) -> Iterator[Sessions]:
+    """A store on the same file as `mine`."""
+    with Sessions(path, durability="normal") as opened:
+        yield opened
+
+
+@pytest.fixture
+def mine(path: Path) -> Iterator[Sessions]:
+    with Sessions(path, durability="normal") as opened:
+        yield opened
+
+
+# ---- cursors
+
+
+def test_a_subscription_begins_at_the_logs_head(sessions: Sessions, session: Session) -> None:
+    chain(session, "a", "b")
+    heard, replayed = Heard(), Heard()
+    sessions.subscribe(heard)
+    session.append_message(message("c"))
+    sessions.subscribe(replayed, after=1)
+    session.append_message(message("d"))
+    assert heard.seqs == [3, 4]
+    assert replayed.seqs == [2, 3, 4]
+    assert same_json([event.to_dict() for event in replayed[1:]], [event.to_dict() for event in heard])
+
+
+def test_every_cursor_gives_the_rest_of_the_log(sessions: Sessions) -> None:
+    one, two = sessions.session("one"), sessions.session("two")
+    for n in range(300):  # more than a window
+        (one if n % 3 else two).append_message(message(f"m{n}"))
+    of_one = [seq for seq in range(1, 301) if (seq - 1) % 3]
+    for after in (0, 1, 2, 150, 255, 256, 257, 299, 300):
+        assert [event.seq for event in sessions.events(after)] == list(range(after + 1, 301))
+        assert [event.seq for event in one.events(after)] == [seq for seq in of_one if seq > after]
+        everything, mine = Heard(), Heard()
+        sessions.subscribe(everything, after=after)()
+        one.subscribe(mine, after=after)()
+        assert everything.seqs == list(range(after + 1, 301))
+        assert mine.seqs == [seq for seq in of_one if seq > after]
+
+
+@pytest.mark.parametrize("wrong", [-1, True, 1.5, "1", None])
+def test_what_is_no_cursor_is_refused(sessions: Sessions, session: Session, wrong: Any) -> None:
+    with pytest.raises(InvalidArgument, match="after"):
+        sessions.events(wrong)
+    with pytest.raises(InvalidArgument, match="after"):
+        session.events(wrong)
+    if wrong is not None:
+        for subscribe in (sessions.subscribe, session.subscribe):
+            with pytest.raises(InvalidArgument, match="after"):
+                subscribe(Heard(), after=wrong)
+    assert not sessions.changed.receivers
+
+
+def test_events_are_read_up_to_the_newest_at_the_call(sessions: Sessions, session: Session) -> None:
+    chain(session, "a", "b")
+    reading, of_session = sessions.events(), session.events()
+    seqs = []
+    for event in reading:
+        seqs.append(event.seq)
+        session.append_message(message(f"m{event.seq}"))
+    assert seqs == [1, 2]
+    assert [event.seq for event in of_session] == [1, 2]
+    assert sessions.latest_seq == 4
+
+
+def test_the_log_of_what_was_erased(sessions: Sessions, session: Session) -> None:
+    """Superseded bodies are told as the message stands, those of deleted messages as erased; nothing is left out."""
+    session.append_messages([message("a", "one"), message("b", "one")])
+    session.update_message(message("a", "two"))
+    session.set_metadata({"title": "one"})
+    session.set_metadata({"title": "two"})
+    session.delete_messages(["b"])
+    session.append_message(message("b", "another"))
+    erased = {"id": "b", "role": "user", "parts": [{"type": "erased"}]}
+    told: list[Any] = list(sessions.events())
+    assert [event.type for event in told] == ["append", "append", "update", "metadata", "metadata", "delete", "append"]
+    assert [event.erased for event in told] == [False, True, False, False, False, False, False]
+    assert same_json(told[0].message, message("a", "two"))
+    assert same_json(told[1].message, erased)
+    assert told[3].metadata == {"title": "two"}
+    assert same_json(told[6].message, message("b", "another"))
+    sessions.delete_session("")
+    told = list(session.events())
+    assert [event.seq for event in told] == list(range(1, 9))
+    assert [event.type for event in told if event.erased] == [
+        "append",
+        "append",
+        "update",
+        "metadata",
+        "metadata",
+        "append",
+    ]
+    assert told[3].metadata == {}
+    assert same_json(told[6].message, erased)  # the id, not the words
+
+
+def test_the_log_is_read_in_windows_of_bounded_bytes(sessions: Sessions, session: Session) -> None:
+    session.append_messages([message(f"m{n}", "x" * 1_500_000) for n in range(8)])
+    heard = Heard()
+    sessions.subscribe(heard, after=0)
+    assert heard.seqs == [event.seq for event in sessions.events()] == list(range(1, 9))
+
+
+# ---- transactions
+
+
+def test_events_of_a_transaction_come_after_it_in_order(sessions: Sessions, session: Session) -> None:
+    heard, others = Heard(), sessions.session("other")
+    sessions.subscribe(heard)
+    with sessions.transaction():
+        chain(session, "a", "b")
+        others.append_message(message("x"))
+        with sessions.transaction():
+            session.update_message(message("a", "new"))
+            session.delete_messages(["b"])
+        session.set_metadata({"title": "t"})
+        assert heard == []
+        assert sessions.poll() == 0
+        assert sessions.latest_seq == 6  # its own writes, to itself
+    assert heard.types == ["append", "append", "append", "update", "delete", "metadata"]
+    assert heard.seqs == [1, 2, 3, 4, 5, 6]
+    told = heard[0]
+    assert isinstance(told, Appended)
+    assert told.message == message("a")  # as it was appended, though it was updated before anybody heard
+    assert not heard[1].erased
+    assert same_json([event.to_dict() for event in heard[2:]], [event.to_dict() for event in sessions.events(2)])
+
+
+STEPS = st.recursive(
+    st.sampled_from(("append", "many", "repeat", "update")),
+    lambda inner: st.tuples(st.booleans(), st.lists(inner, max_size=4)),
+    max_leaves=14,
+)
+"""A write, or a transaction (kept or not) of such steps."""
+
+
+@settings(max_examples=60)
+@given(st.lists(STEPS, max_size=5), st.booleans())
+def test_after_nested_rollbacks_the_log_is_what_was_heard(steps: list[Any], listening_early: bool) -> None:
+    with Sessions() as sessions:
+        session = sessions.session()
+        heard = Heard()
+        if listening_early:
+            sessions.subscribe(heard)
+        names = iter(range(10_000))
+
+        def take(step: Any) -> None:
+            if step == "append":
+                session.append_message(message(f"m{next(names)}"))
+            elif step == "many":
+                session.append_messages([message(f"m{next(names)}") for _ in range(3)])
+            elif step == "repeat" and (leaf := session.get_latest_leaf()) is not None:
+                session.append_message(leaf)
+            elif step == "update" and (leaf := session.get_latest_leaf()) is not None:
+                session.update_message(message(leaf["id"], f"text {next(names)}"))
+            elif isinstance(step, tuple):
+                kept, inner = step
+                with suppress(ZeroDivisionError), sessions.transaction():
+                    for each in inner:
+                        take(each)
+                    if not kept:
+                        raise ZeroDivisionError
+
+        for step in steps:
+            take(step)
+        written = [event for event in heard if not isinstance(event, Appended) or event.inserted]
+        if listening_early:
+            assert [event.seq for event in written] == [event.seq for event in sessions.events()]
+            appended = [event.message["id"] for event in written if isinstance(event, Appended)]
+            assert appended == ids(session.tree())
+        assert [event.seq for event in sessions.events()] == list(range(1, sessions.latest_seq + 1))
+        assert heard.seqs == sorted(heard.seqs)
+        assert sessions.verify().ok
+
+
+def test_a_transaction_of_more_events_than_are_held_in_memory(sessions: Sessions, session: Session) -> None:
+    heard = Heard()
+    sessions.subscribe(heard)
+    with sessions.transaction():
+        for n in range(700):
+            session.append_message(message(f"m{n}"))
+            if n in (100, 400, 600):
+                session.append_message(message("m0"))
+    repeated = [event for event in heard if isinstance(event, Appended) and not event.inserted]
+    assert [event.seq for event in heard if event not in repeated] == list(range(1, 701))
+    assert heard.seqs == sorted(heard.seqs)
+    assert len(repeated) == 3
+
+
+def test_subscribing_inside_a_transaction_hears_its_events_after_it(sessions: Sessions, session: Session) -> None:
+    late, replayed = Heard(), Heard()
+    session.append_message(message("a"))
+    with sessions.transaction():
+        session.append_message(message("b"))
+        sessions.subscribe(late)
+        session.subscribe(replayed, after=0)
+        assert replayed.seqs == [1]
+        session.append_message(message("c"))
+    assert late.seqs == [2, 3]
+    assert replayed.seqs == [1, 2, 3]
+    session.append_message(message("d"))
+    assert late.seqs == [2, 3, 4]
+    assert replayed.seqs == [1, 2, 3, 4]
+
+
+def test_subscribing_inside_a_transaction_that_fails_hears_nothing_of_it(sessions: Sessions, session: Session) -> None:
+    heard = Heard()
+    with suppress(ZeroDivisionError), sessions.transaction():
+        session.append_message(message("a"))
+        sessions.subscribe(heard, after=0)
+        session.append_message(message("b"))
+        raise ZeroDivisionError
+    assert heard == []
+    session.append_message(message("c"))
+    assert heard.seqs == [1]
+
+
+def test_batches_of_an_import_are_heard_as_they_are_committed(sessions: Sessions, session: Session) -> None:
+    heard = Heard()
+    sessions.subscribe(heard)
+    counts: list[int] = []
+    rows = (
+        ImportRow(message(f"m{n}"), parent_id=f"m{n - 1}" if n else None, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+        for n in range(2_500)
+    )
+    session.import_messages(rows, progress=lambda _done, _total: counts.append(len(heard)))
+    assert counts == [1_000, 2_000, 2_500]
+    assert heard.seqs == list(range(1, 2_501))
+    assert {event.type for event in heard} == {"import"}
+
+
+# ---- other stores of the same file
+
+
+def test_what_others_wrote_comes_before_ones_own_and_in_order(mine: Sessions, other: Sessions) -> None:
+    heard = Heard()
+    mine.subscribe(heard)
+    chain(other.session(), "a", "b")
+    assert heard == []
+    mine.session().append_message(message("c"))
+    assert heard.seqs == [1, 2, 3]
+    other.session().update_message(message("a", "new"))
+    mine.session().append_message(message("a"))  # repeated: it tells of the last that was heard
+    assert [(event.seq, event.type) for event in heard[3:]] == [(4, "update"), (4, "append")]
+    assert mine.poll() == 0
+
+
+def test_polling_tells_how_many_it_delivered(mine: Sessions, other: Sessions) -> None:
+    heard, of_session = Heard(), Heard()
+    mine.subscribe(heard)
+    mine.session("one").subscribe(of_session)
+    assert mine.poll() == 0
+    for n in range(600):  # more than two windows
+        other.session("one" if n % 2 else "two").append_message(message(f"m{n}"))
+    assert mine.poll() == 600
+    assert mine.poll() == 0
+    assert heard.seqs == list(range(1, 601))
+    assert of_session.seqs == list(range(2, 601, 2))
+    with other.transaction():
+        chain(other.session(), "a", "b")
+    assert mine.poll() == 2
+    assert other.poll() == 0  # its own are told already
+
+
+def test_what_came_while_nobody_listened_is_not_told_later(mine: Sessions, other: Sessions) -> None:
+    chain(other.session(), "a", "b")
+    heard = Heard()
+    mine.subscribe(heard)
+    assert mine.poll() == 0
+    assert heard == []
+    other.session().append_message(message("c"))
+    assert mine.poll() == 1
+    assert heard.seqs == [3]
+
+
+def test_a_subscription_drains_the_feed_to_the_others_first(mine: Sessions, other: Sessions) -> None:
+    first, second, third = Heard(), Heard(), Heard()
+    mine.subscribe(first)
+    chain(other.session(), "a", "b")
+    mine.subscribe(second)
+    assert (first.seqs, second.seqs) == ([1, 2], [])
+    other.session().append_message(message("c"))
+    mine.subscribe(third, after=1)
+    assert (first.seqs, second.seqs, third.seqs) == ([1, 2, 3], [3], [2, 3])
+
+
+def test_a_listener_that_writes_is_kept_in_step_with_others(mine: Sessions, other: Sessions) -> None:
+    heard = Heard()
+
+    def listener(event: Event) -> None:
+        heard(event)
+        if event.seq == 2:
+            other.session().append_message(message("theirs"))
+            mine.session().append_message(message("mine"))
+
+    mine.subscribe(listener)
+    chain(other.session(), "a", "b", "c")
+    assert mine.poll() == 5
+    assert heard.seqs == [1, 2, 3, 4, 5]
+
+
+def test_an_update_of_another_store_that_is_superseded_is_told_as_it_stands(mine: Sessions, other: Sessions) -> None:
+    heard = Heard()
+    mine.subscribe(heard)
+    session = other.session()
+    session.append_message(message("a", "one"))
+    session.update_message(message("a", "two"))
+    session.append_message(message("b", "gone"))
+    session.delete_messages(["b"])
+    assert mine.poll() == 4
+    told: Any = heard
+    assert same_json([event.message for event in told[:2]], [message("a", "two")] * 2)
+    assert [event.erased for event in told] == [False, False, True, False]
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("append", "poll", "batch", "leave", "come"))), max_size=25)
+)
+def test_any_number_of_stores_tell_one_order(steps: list[tuple[int, str]]) -> None:
+    """Each listener hears every event from its cursor on once, in the order of the log, whoever wrote it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        stores = [Sessions(path, durability="normal") for _ in range(3)]
+        heard = [Heard() for _ in stores]
+        subscriptions = [store.subscribe(each, after=0) for store, each in zip(stores, heard, strict=True)]
+        for n, (who, what) in enumerate(steps):
+            store = stores[who]
+            if what == "append":
+                store.session(f"s{n % 2}").append_message(message(f"m{n}"))
+            elif what == "batch":
+                store.session().append_messages([message(f"m{n}.{i}") for i in range(3)])
+            elif what == "poll":
+                store.poll()
+            elif what == "leave":
+                subscriptions[who].close()
+            else:
+                subscriptions[who].close()
+                subscriptions[who] = store.subscribe(heard[who], after=heard[who].seqs[-1] if heard[who] else 0)
+            if what != "leave" and heard[who]:
+                assert heard[who].seqs == list(range(1, len(heard[who]) + 1))
+        for store, each, subscription in zip(stores, heard, subscriptions, strict=True):
+            subscription.close()
+            store.subscribe(each, after=len(each))
+            assert each.seqs == list(range(1, store.latest_seq + 1))
+            assert same_json([e.to_dict() for e in each], [e.to_dict() for e in store.events()])
+            store.close()
