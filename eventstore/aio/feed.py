@@ -1,8 +1,8 @@
 """The change feed on an event loop: what the sync feed delivers in a thread is heard here, from one task at a time.
 
 Events are gathered in the thread that writes or polls, in the log's order, and delivered on the loop by a task of their
-own, which nobody's cancellation breaks off. Who wrote waits until they have reached all, unless it is a listener: then
-its event comes behind the one that it is hearing. So a listener may await a write.
+own, which nobody's cancellation breaks off. Who wrote waits until all is delivered, unless it is a listener: then its
+event comes behind the one that it is hearing. So a listener may await a write.
 """
 
 from __future__ import annotations
@@ -48,10 +48,7 @@ class AsyncFeed:
         self._sender = sender
         self._loop: Loop | None = None
         self._queue: deque[Event | _Replay] = deque()
-        self._taken = 0  # of the queue, ever
-        self._done = 0
-        self._running = False
-        self._waiting: list[tuple[int, Signal]] = []
+        self._ends: Signal | None = None  # of the delivery that runs
 
     def open(self, loop: Loop, cursor: int) -> None:
         """Begins on a loop, at a place of the log."""
@@ -69,29 +66,23 @@ class AsyncFeed:
 
     def wake(self) -> None:
         """Has what was gathered delivered."""
-        if self._queue and not self._running and self._loop is not None:
-            self._running = True
+        if self._queue and self._ends is None and self._loop is not None:
+            self._ends = self._loop.signal()
             self._loop.spawn(self._drain)
 
     async def delivered(self) -> None:
-        """Waits until all that is gathered now has reached all. Inside a listener it comes later."""
-        if not self._queue and self._done == self._taken:
-            return
-        if not self.signal.receivers and not self._running and not any(isinstance(e, _Replay) for e in self._queue):
+        """Waits until all that is gathered, and what listeners write at it, has reached all. Inside a listener it comes
+        later."""
+        if self._ends is None and not self.signal.receivers and not any(isinstance(e, _Replay) for e in self._queue):
             self._pass_over()
-            return
-        mark = self._taken + len(self._queue)
         self.wake()
-        if _delivering.get() is not self and self._loop is not None:
-            signal = self._loop.signal()
-            self._waiting.append((mark, signal))
-            await signal.wait()
+        if self._ends is not None and _delivering.get() is not self:
+            await self._ends.wait()
 
     def _pass_over(self) -> None:
         """Nobody listens."""
         while self._queue:
             event = self._queue.popleft()
-            self._taken = self._done = self._taken + 1
             if isinstance(event, Event):
                 self.cursor = max(self.cursor, event.seq)
 
@@ -132,25 +123,14 @@ class AsyncFeed:
         try:
             while self._queue:
                 item = self._queue.popleft()
-                self._taken += 1
                 if isinstance(item, _Replay):
                     await self._replay(item)
                 else:
                     await self._dispatch(item)
-                self._done += 1
-                self._let_go(self._done)
         finally:
-            self._done = self._taken
-            self._running = False
-            self._let_go(self._taken + len(self._queue))
-
-    def _let_go(self, done: int) -> None:
-        waiting, self._waiting = self._waiting, []
-        for mark, signal in waiting:
-            if mark <= done:
-                signal.set()
-            else:
-                self._waiting.append((mark, signal))
+            ends, self._ends = self._ends, None
+            if ends is not None:
+                ends.set()
 
     async def _replay(self, replay: _Replay) -> None:
         try:
