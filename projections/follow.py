@@ -6,14 +6,14 @@ an event does to it; here are the subscription and the calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
-from contextlib import closing
+from collections.abc import Awaitable, Callable, MutableSequence
 from typing import Any, TypeVar, overload
 
-from eventstore import Event, InvalidArgument, Message, Session, Subscription
-from projections.follower import Change, Follower, Steps
+from eventstore import AsyncSession, Event, InvalidArgument, Message, Session, Subscription
+from projections.follower import Change, Follower
 from projections.mirror import check_functions
 from projections.paths import Reading
+from projections.steps import run, run_async
 
 T = TypeVar("T")
 
@@ -29,6 +29,19 @@ class Following(Subscription):
         """Reads the history anew, and puts right whatever in the list isn't so. Nothing after `close()`."""
         if self._close is not None:
             self._refresh()
+
+
+class AsyncFollowing(Subscription):
+    """As `Following`, of an `AsyncSession`."""
+
+    def __init__(self, close: Callable[[], object], refresh: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(close)
+        self._refresh = refresh
+
+    async def refresh(self) -> None:
+        """Reads the history anew, and puts right whatever in the list isn't so. Nothing after `close()`."""
+        if self._close is not None:
+            await self._refresh()
 
 
 @overload
@@ -51,15 +64,35 @@ def follow(
     compacted: bool = True,
     on_change: Callable[[Change[T]], object] | None = None,
 ) -> Following: ...
+@overload
 def follow(
-    session: Session,
+    session: AsyncSession,
+    messages: MutableSequence[Message],
+    *,
+    transform: None = None,
+    leaf_id: str | None = None,
+    compacted: bool = True,
+    on_change: Callable[[Change[Message]], object] | None = None,
+) -> Awaitable[AsyncFollowing]: ...
+@overload
+def follow(
+    session: AsyncSession,
+    messages: MutableSequence[T],
+    *,
+    transform: Callable[[Message], Awaitable[T]] | Callable[[Message], T],
+    leaf_id: str | None = None,
+    compacted: bool = True,
+    on_change: Callable[[Change[T]], object] | None = None,
+) -> Awaitable[AsyncFollowing]: ...
+def follow(
+    session: Session | AsyncSession,
     messages: MutableSequence[Any],
     *,
     transform: Callable[[Message], Any] | None = None,
     leaf_id: str | None = None,
     compacted: bool = True,
     on_change: Callable[[Change[Any]], object] | None = None,
-) -> Following:
+) -> Following | Awaitable[AsyncFollowing]:
     """Fill a list with a session's history and keep it so, until the returned `Following` is closed.
 
     The list always equals `[transform(m) for m in session.get_history(leaf_id=…, compacted=…)]`: after branches, leaf
@@ -77,40 +110,24 @@ def follow(
     right by `refresh()` (and by the next event, when its length is another). Don't call `follow` or `refresh()` inside
     a `transaction()`: they would show what may be rolled back.
 
+    With an `AsyncSession` it is `await follow(...)`, whose result has `await refresh()`; both functions may then be
+    coroutine functions, and are called on the loop.
+
     Raises `UnknownMessage` for a `leaf_id` that the session doesn't hold, and `InvalidArgument` for a list that isn't a
-    mutable sequence or a function that isn't one (a coroutine function among them).
+    mutable sequence or a function that isn't one (a coroutine function among them, with a sync session).
     """
-    check_functions(transform=transform, on_change=on_change)
+    check_functions(allow_async=isinstance(session, AsyncSession), transform=transform, on_change=on_change)
     if not isinstance(messages, MutableSequence):
         raise InvalidArgument(f"follow() changes a list, or another mutable sequence, not {type(messages).__name__}")
-    reading = Reading(session, leaf_id, compacted)
-    follower: Follower[Any] = Follower(messages, reading, transform, on_change)
+    follower: Follower[Any] = Follower(messages, Reading(session, leaf_id, compacted), transform, on_change)
+    if isinstance(session, AsyncSession):
+        return _follow_async(session, follower)
     run(follower.fill())
-
-    def listener(event: Event) -> None:
-        run(follower.handle(event))
-
-    subscription = session.subscribe(listener, after=follower.shown)
-    return Following(subscription.close, lambda: _alone(session, follower))
+    subscription = session.subscribe(lambda event: run(follower.handle(event)), after=follower.shown)
+    return Following(subscription.close, lambda: _reload_alone(session, follower))
 
 
-def run(steps: Steps[None]) -> None:
-    """Goes through steps, calling what each asks for. An error of such a call breaks them off."""
-    with closing(steps):
-        result = None
-        while (call := following(steps, result)) is not None:
-            result = call()
-
-
-def following(steps: Steps[None], result: Any) -> Callable[[], Any] | None:
-    """What the next step asks for, `None` behind the last."""
-    try:
-        return steps.send(result)
-    except StopIteration:
-        return None
-
-
-def _alone(session: Session, follower: Follower[Any]) -> None:
+def _reload_alone(session: Session, follower: Follower[Any]) -> None:
     """Reloads while no event is delivered: what a subscription replays comes at such a moment."""
     waiting = [None]
     errors: list[Exception] = []
@@ -127,5 +144,36 @@ def _alone(session: Session, follower: Follower[Any]) -> None:
         pass
     if waiting:  # the session has no event, or this is inside a listener: then nothing else is delivered now
         run(follower.reload())
+    for error in errors:
+        raise error
+
+
+async def _follow_async(session: AsyncSession, follower: Follower[Any]) -> AsyncFollowing:
+    async def listener(event: Event) -> None:
+        await run_async(follower.handle(event))
+
+    await run_async(follower.fill())
+    subscription = session.subscribe(listener, after=follower.shown)
+    await session.sessions.poll()  # the list is as it will be kept
+    return AsyncFollowing(subscription.close, lambda: _reload_alone_async(session, follower))
+
+
+async def _reload_alone_async(session: AsyncSession, follower: Follower[Any]) -> None:
+    waiting = [None]
+    errors: list[Exception] = []
+
+    async def once(_event: Event) -> None:
+        if waiting:
+            waiting.pop()
+            try:
+                await run_async(follower.reload())
+            except Exception as error:  # noqa: BLE001 - as above
+                errors.append(error)
+
+    info = await session.info()
+    with session.subscribe(once, after=max(info.seq - 1, 0)):
+        await session.sessions.poll()  # returns once all is delivered
+    if waiting:
+        await run_async(follower.reload())
     for error in errors:
         raise error

@@ -6,16 +6,15 @@ update, delete, clear or compaction is applied as it is told. For all else the p
 to the first entry that the list holds already and that nothing before it has changed: what lies before is the same, for
 the path to a message is one, and so is what it shows.
 
-Nothing here waits or knows a session. Every step is a generator that yields functions to call, the owner's or reads,
-and is sent what they return (or what awaiting that gives): so one rule serves both faces of the store.
+Nothing here waits: all is work in steps (see `steps`), so that one rule serves both faces of the store.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, MutableSequence, Sequence
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -32,10 +31,9 @@ from eventstore import (
     Updated,
 )
 from projections.paths import Found, Reading
+from projections.steps import Steps
 
 T = TypeVar("T")
-R = TypeVar("R")
-Steps: TypeAlias = Generator[Callable[[], Any], Any, R]
 
 
 @attrs.frozen
@@ -71,7 +69,7 @@ class Follower(Generic[T]):
 
     def fill(self) -> Steps[None]:
         """Makes the list what the session shows. Raises `UnknownMessage` for a leaf that isn't there."""
-        yield from self._show((yield self._reading.first))
+        yield from self._show((yield from self._reading.first()))
 
     def handle(self, event: Event) -> Steps[None]:
         """Applies one event."""
@@ -88,7 +86,7 @@ class Follower(Generic[T]):
     def reload(self) -> Steps[None]:
         """Reads the whole path, and changes what isn't so in the list, whoever made it so."""
         self._stale = True
-        yield from self._show((yield self._reading.whole))
+        yield from self._show((yield from self._reading.whole()))
 
     def _show(self, whole: Found) -> Steps[None]:
         entries = yield from self._entries(whole.messages)
@@ -162,7 +160,7 @@ class Follower(Generic[T]):
 
     def _read_on(self) -> Steps[None]:
         """Reads the end of the path, as far as the list may not show it."""
-        found: Found | None = yield partial(self._reading.end, self._places, self.shown)
+        found = yield from self._reading.end(self._places, self.shown)
         if found is None:  # it was written to all the time
             yield from self.reload()
             return

@@ -51,6 +51,8 @@ SIGNATURES = {
     (Sessions, "subscribe"): "listener *after",
     (Sessions, "events"): "after",
     (Sessions, "poll"): "",
+    (Sessions, "watch"): "*interval",
+    (Sessions, "tail"): "after *interval *timeout",
     (Sessions, "transaction"): "",
     (Sessions, "at"): "seq",
     (Sessions, "verify"): "*progress",
@@ -84,6 +86,7 @@ SIGNATURES = {
     (Session, "token_estimate"): "*leaf_id *compacted",
     (Session, "subscribe"): "listener *after",
     (Session, "events"): "after",
+    (Session, "tail"): "after *interval *timeout",
 }
 """The parameters of each call, in any order where they are named; `*` marks those that must be."""
 
