@@ -9,36 +9,41 @@ from typing import TypeAlias
 
 import apsw
 
-from eventstore import ImportRow, Message, Session
+from eventstore import ImportRow, Message, Sessions
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.material import Durability, insert, insert_together, messages, opened, raw, serialized
 from tests.benchmarks.measure import Line, interleave, seconds
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TOLD = 10  # messages in each of many conversations
 
-Write: TypeAlias = Callable[[Session, list[Message]], object]
+Write: TypeAlias = Callable[[Sessions, list[Message]], object]
 Insert: TypeAlias = Callable[[apsw.Connection, list[str]], object]
 
 
 def append_full(bench: Bench) -> list[Line]:
-    """One message, one fsync."""
+    """One message, one fsync. Many short runs: a disk's pace changes from second to second."""
+    sizes = bench.sizes
     what = "append_message, durability full"
-    return [_compare(bench, what, _one_by_one, insert, bench.sizes.full_appends, durability="full", target=1.4)]
+    times = (sizes.full_appends, 1, sizes.many_runs)
+    return [_compare(bench, what, _one_by_one, insert, *times, durability="full", target=1.4)]
 
 
 def append_normal(bench: Bench) -> list[Line]:
     """One message, no fsync but a checkpoint's."""
     what = "append_message, durability normal"
-    return [_compare(bench, what, _one_by_one, insert, bench.sizes.normal_appends, durability="normal", target=5)]
+    times = (bench.sizes.normal_appends, 1, bench.sizes.runs)
+    return [_compare(bench, what, _one_by_one, insert, *times, durability="normal", target=5)]
 
 
 def append_batch(bench: Bench) -> list[Line]:
     """Many messages in one transaction, per message. The target is about a store as it is opened by default."""
     sizes = bench.sizes
     what = f"append_messages of {sizes.batch:,}, durability"
+    times = (sizes.batch, sizes.batches_a_run, sizes.runs)
     return [
-        _compare(bench, f"{what} full", _together, insert_together, *sizes.batches, durability="full", target=6),
-        _compare(bench, f"{what} normal", _together, insert_together, *sizes.batches, durability="normal"),
+        _compare(bench, f"{what} full", _together, insert_together, *times, durability="full", target=6),
+        _compare(bench, f"{what} normal", _together, insert_together, *times, durability="normal"),
     ]
 
 
@@ -46,22 +51,57 @@ def import_batch(bench: Bench) -> list[Line]:
     """Many messages with their own times and parents, per message."""
     sizes = bench.sizes
     what = f"import_messages of {sizes.batch:,}, durability normal"
-    return [_compare(bench, what, _imported, insert_together, *sizes.batches, durability="normal")]
+    times = (sizes.batch, sizes.batches_a_run, sizes.runs)
+    return [_compare(bench, what, _imported, insert_together, *times, durability="normal")]
 
 
-def _one_by_one(session: Session, given: list[Message]) -> None:
+def append_spread(bench: Bench) -> list[Line]:
+    """One message, each into another of very many conversations, and many into a new one among them."""
+    sizes = bench.sizes
+    among = f"among {sizes.sessions:,} conversations, durability normal"
+
+    def prepare(sessions: Sessions) -> None:
+        given = messages(sizes.sessions * TOLD, seed=1)
+        with sessions.transaction():
+            for number in range(sizes.sessions):
+                sessions.session(f"{number}").append_messages(given[number * TOLD : (number + 1) * TOLD])
+
+    def spread(sessions: Sessions, given: list[Message]) -> None:
+        for message in given:
+            sessions.session(f"{int(message['id'][:8], 16) % sizes.sessions}").append_message(message)
+
+    def new(sessions: Sessions, given: list[Message]) -> None:
+        sessions.session(given[0]["id"]).append_messages(given)
+
+    one = (sizes.normal_appends, 1, sizes.runs)
+    many = (sizes.batch, sizes.batches_a_run, sizes.runs)
+    return [
+        _compare(bench, f"append_message {among}", spread, insert, *one, durability="normal", prepare=prepare),
+        _compare(
+            bench, f"append_messages of {sizes.batch:,} {among}", new, insert_together, *many,
+            durability="normal", prepare=prepare,
+        ),
+    ]  # fmt: skip
+
+
+def _one_by_one(sessions: Sessions, given: list[Message]) -> None:
+    append = sessions.session().append_message
     for message in given:
-        session.append_message(message)
+        append(message)
 
 
-def _together(session: Session, given: list[Message]) -> None:
-    session.append_messages(given)
+def _together(sessions: Sessions, given: list[Message]) -> None:
+    sessions.session().append_messages(given)
 
 
-def _imported(session: Session, given: list[Message]) -> None:
+def _imported(sessions: Sessions, given: list[Message]) -> None:
     rows = [ImportRow(given[0], parent_id=None, created_at=NOW)]
     rows += [ImportRow(message, parent_id=parent["id"], created_at=NOW) for parent, message in pairwise(given)]
-    session.import_messages(rows)
+    sessions.session().import_messages(rows)
+
+
+def _told_something(sessions: Sessions) -> None:
+    sessions.session().append_messages(messages(2, seed=1))
 
 
 def _compare(
@@ -70,10 +110,12 @@ def _compare(
     write: Write,
     insert: Insert,
     number: int,
-    times: int = 1,
+    times: int,
+    runs: int,
     *,
     durability: Durability,
     target: float | None = None,
+    prepare: Callable[[Sessions], object] = _told_something,
 ) -> Line:
     """Time per message of `write`, against `insert` of the same texts: in each run `times` times `number` messages.
 
@@ -86,16 +128,15 @@ def _compare(
         opened(files.new_file(), durability=durability) as sessions,
         raw(files.new_file(), durability) as connection,
     ):
-        session = sessions.session()
-        write(session, messages(2, seed=1))
+        prepare(sessions)
 
         def ours() -> float:
             given = [messages(number, seed=next(seeds)) for _ in range(times)]
             texts[:] = [[serialized(message) for message in some] for some in given]
-            return seconds(lambda: [write(session, some) for some in given]) / (number * times)
+            return seconds(lambda: [write(sessions, some) for some in given]) / (number * times)
 
         def floor() -> float:
             return seconds(lambda: [insert(connection, some) for some in texts]) / (number * times)
 
         floor_is = "an INSERT of the text" if insert is not insert_together else "INSERTs in one transaction"
-        return interleave(what, floor_is, ours, floor, runs=bench.sizes.runs, target=target)
+        return interleave(what, floor_is, ours, floor, runs=runs, target=target)

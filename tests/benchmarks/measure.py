@@ -26,7 +26,7 @@ class Sizes:
 
     runs: int = 9  # pairs of a line; a third less where one takes seconds
     calls: int = 25  # single calls of a run, where the line is about one call
-    full_appends: int = 100  # of a run, one fsync each
+    full_appends: int = 20  # of a run, one fsync each
     normal_appends: int = 2_000
     batch: int = 1_000
     batches_a_run: int = 5  # so that a run has its share of the checkpoints
@@ -40,9 +40,9 @@ class Sizes:
     sessions: int = 10_000
 
     @property
-    def batches(self) -> tuple[int, int]:
-        """How many messages go in together, and how often in a run."""
-        return self.batch, self.batches_a_run
+    def many_runs(self) -> int:
+        """Pairs of a line that depends on the disk's pace."""
+        return self.runs * 5
 
     @property
     def few_runs(self) -> int:
@@ -54,7 +54,7 @@ FULL = Sizes()
 QUICK = Sizes(
     runs=5,
     calls=15,
-    full_appends=40,
+    full_appends=10,
     normal_appends=500,
     batches_a_run=2,
     history=20_000,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.benchmarks.appending import append_batch, append_full, append_normal, import_batch
+from tests.benchmarks.appending import append_batch, append_full, append_normal, append_spread, import_batch
 from tests.benchmarks.bench import Bench, Benchmark
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
@@ -30,6 +30,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_tree,
         disk,
         import_batch,
+        append_spread,
         list_sessions,
         whole_store,
         first_read,
