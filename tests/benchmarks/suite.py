@@ -8,8 +8,10 @@ from tempfile import TemporaryDirectory
 
 from tests.benchmarks.appending import append_batch, append_full, append_normal, append_spread, import_batch
 from tests.benchmarks.bench import Bench, Benchmark
+from tests.benchmarks.following import follow_append, follow_process, poll
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
+from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
 from tests.benchmarks.reading import get_history, history_memory
@@ -27,6 +29,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_append,
         history_memory,
         mirror_events,
+        poll,
+        follow_append,
+        follow_process,
+        async_append,
         long_tree,
         disk,
         import_batch,
