@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from eventstore import driver, opening
 from eventstore.driver import Connection
@@ -26,6 +27,8 @@ from eventstore.errors import (
 )
 from eventstore.readers import Readers
 from eventstore.seams import reach
+
+R = TypeVar("R")
 
 
 class Database:
@@ -132,6 +135,17 @@ class Database:
             else:
                 with self._readers.lend() as reader:
                     yield reader
+        except driver.Error as error:
+            raise driver.translate(error, self.path) from error
+
+    def read_once(self, read: Callable[[Connection], R]) -> R:
+        """What a single statement reads, without the cost of a transaction around it."""
+        if self.in_memory or self.in_transaction():
+            with self.read() as connection:
+                return read(connection)
+        self.check_open()
+        try:
+            return self._readers.read_once(read)
         except driver.Error as error:
             raise driver.translate(error, self.path) from error
 

@@ -8,14 +8,17 @@ file has been written to since.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import attrs
 
 from eventstore import driver, opening
 from eventstore.driver import Connection
 from eventstore.errors import CannotOpen, StoreBusy
+
+R = TypeVar("R")
 
 IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
 
@@ -60,6 +63,19 @@ class Readers:
             if connection.in_transaction:
                 connection.execute("COMMIT")
             self._give_back(reader)
+        self._check_unchanged(reader)
+
+    def read_once(self, read: Callable[[Connection], R]) -> R:
+        """What one statement reads: it shows one state by itself."""
+        reader = self._take()
+        try:
+            found = read(reader.connection)
+        finally:
+            self._give_back(reader)
+        self._check_unchanged(reader)
+        return found
+
+    def _check_unchanged(self, reader: Reader) -> None:
         if reader.seen is not None and reader.seen.written_at != self._look().written_at:
             raise StoreBusy(f"{self._path}: it was written to while it was read without locks; try again")
 

@@ -134,8 +134,7 @@ class Store:
         """The newest seq that is durable: inside a transaction, the one that listeners know."""
         if self.database.in_transaction():
             return self.feed.cursor
-        with self.read() as connection:
-            return log.latest_seq(connection)
+        return self.database.read_once(log.latest_seq)
 
     def _read_log(self, after: int, upto: int) -> list[Event]:
         with self.read() as connection:
