@@ -45,9 +45,10 @@ class AsyncStore:
 
     @property
     def calls(self) -> Calls:
-        """The threads. Raises `StoreClosed` while it isn't open."""
+        """The threads. Raises `StoreClosed` while it isn't open, and `StoreForked` in a forked child."""
         if self._calls is None or self._sessions is None:
             raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
+        self._sessions._store.database.check_open()  # in a forked child there is no thread that would answer
         return self._calls
 
     @property
@@ -83,6 +84,7 @@ class AsyncStore:
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)
+        await self.feed.delivered()  # what was cancelled as it was written is heard all the same
         self._calls = self._sessions = None
         calls.closed = True
         closing.set()

@@ -17,7 +17,16 @@ from typing import Any
 import pytest
 import trio
 
-from eventstore import AsyncSession, AsyncSessions, Event, InvalidArgument, Sessions, StoreClosed, UnknownMessage
+from eventstore import (
+    AsyncSession,
+    AsyncSessions,
+    Event,
+    InvalidArgument,
+    Sessions,
+    StoreClosed,
+    StoreForked,
+    UnknownMessage,
+)
 from tests.aio.face import LOOPS, run_on
 from tests.unit.talk import Heard, ids, message
 
@@ -149,6 +158,45 @@ def test_closing_ends_those_who_wait(loop: str, path: Path) -> None:
     run_on(loop, main)
 
 
+@on_both
+def test_what_was_cancelled_as_it_was_written_is_heard_before_the_close(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        heard = Heard()
+
+        async def slow(event: Event) -> None:
+            await kit.sleep(0.001)
+            heard.append(event)
+
+        sessions = AsyncSessions(path)
+        sessions.subscribe(slow)
+        async with sessions:
+            await kit.cancelled_after(0.002, lambda: write("many", sessions.session(), [message("a"), message("b")]))
+        with Sessions(path) as stored:
+            assert [event.seq for event in stored.events()] == heard.seqs
+
+    for _ in range(20):
+        run_on(loop, main)
+        path.unlink()
+
+
+def test_in_a_forked_child_every_call_is_refused(path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            child = os.fork()
+            if child == 0:
+                try:
+                    await sessions.session().info()
+                except StoreForked:
+                    os._exit(7)
+                os._exit(1)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 7
+
+    run_on("asyncio", main)
+
+
 # ---- transactions
 
 
@@ -226,7 +274,7 @@ def can_be_written(path: Path) -> None:
 
 
 @on_both
-@pytest.mark.parametrize("verb", ["append", "many", "block", "import", "stop"])
+@pytest.mark.parametrize("verb", ["append", "many", "block", "batch in a block", "out of time"])
 def test_cancelled_anywhere_a_write_is_whole_or_not_at_all(loop: str, path: Path, verb: str) -> None:
     kit = Kit(loop)
     dice = random.Random(5)
@@ -257,7 +305,7 @@ async def write(verb: str, session: AsyncSession, made: list[Any]) -> None:
             await session.append_message(made[0])
         case "many":
             await session.append_messages(made)
-        case "import":
+        case "batch in a block":
             async with session.sessions.transaction():
                 await session.append_messages(made)
         case "block":
