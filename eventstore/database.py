@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from eventstore import driver, opening
@@ -86,8 +86,8 @@ class Database:
 
     @property
     def depth(self) -> int:
-        """How many transactions and savepoints the thread that writes has open."""
-        return self._depth
+        """How many transactions and savepoints this thread has open."""
+        return self._depth if self._owner == threading.get_ident() else 0
 
     def close(self) -> None:
         """Empties the WAL into the file and closes every connection. Doing it twice is no error."""
@@ -183,50 +183,66 @@ class Database:
                 "try again"
             )
 
+    def _let_go(self) -> None:
+        with suppress(RuntimeError):  # the lock isn't this thread's: it was busy, or an interrupt came first
+            self._lock.release()
+
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self._acquire()
         try:
+            self._acquire()
             yield
         finally:
-            self._lock.release()
+            self._let_go()
 
     def begin(self) -> Connection:
         """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow."""
         self.check_writable()
         assert self._writer is not None
-        self._acquire()
+        outer, me = self.depth, threading.get_ident()
         try:
+            self._acquire()
             self.check_open()
             if self._lost:
                 raise self._lost_error()
-            self._writer.execute(f"SAVEPOINT depth_{self._depth}" if self._depth else "BEGIN IMMEDIATE")
+            if not outer:
+                self._drop_leftovers()
+            self._writer.execute(f"SAVEPOINT depth_{outer}" if outer else "BEGIN IMMEDIATE")
+            self._owner, self._depth = me, outer + 1
         except BaseException as error:
-            self._lock.release()
+            self._let_go()
             if isinstance(error, driver.Error):
                 raise driver.translate(error, self.path) from error
             raise
-        self._depth += 1
-        self._owner = threading.get_ident()
         return self._writer
+
+    def _drop_leftovers(self) -> None:
+        """Rolls back what an interrupt (Ctrl-C) left open, where it struck between two steps of this class."""
+        assert self._writer is not None
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+            self.rollback_hook(0)
 
     def end(self, error: BaseException | None) -> None:
         """Commits what `begin` opened, or rolls it back after an error, and tells the hooks.
 
         Raises our own error for a driver's, whether it came from inside or from the commit.
         """
-        self._depth -= 1
+        outermost = self._depth == 1
         committed = False
         try:
+            self._depth -= 1
             committed = self._finish(failed=error is not None)
         except driver.Error as failure:
             raise driver.translate(failure, self.path) from failure
         finally:
-            outermost = self._depth == 0
-            if outermost:
-                self._owner = None
-                self._lost = False
-            self._lock.release()
+            try:
+                if outermost:
+                    self._drop_leftovers()
+                    self._owner = None
+                    self._lost = False
+            finally:
+                self._lock.release()
         if outermost and committed:
             self.release_hook()
         if isinstance(error, driver.Error):
@@ -245,8 +261,12 @@ class Database:
             return False
         try:
             self._writer.execute(f"RELEASE depth_{self._depth}" if self._depth else "COMMIT")
-        except BaseException:
+        except driver.Error:
             self._roll_back()
+            raise
+        except BaseException:  # an interrupt, before it took effect or after
+            with suppress(driver.Error):
+                self._roll_back()
             raise
         if self._depth == 0:
             reach("committed")

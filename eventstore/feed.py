@@ -185,8 +185,8 @@ class Feed:
 
     def _claimed(self, work: Callable[[], object]) -> None:
         """Runs `work` as the delivering thread, then delivers what it queued."""
-        self._deliverer = threading.get_ident()
         try:
+            self._deliverer = threading.get_ident()
             work()
         finally:
             self._deliverer = None
@@ -194,8 +194,8 @@ class Feed:
 
     def _drain(self) -> int:
         delivered = 0
-        self._deliverer = threading.get_ident()
         try:
+            self._deliverer = threading.get_ident()
             while self._queue:
                 item = self._queue.popleft()
                 if isinstance(item, int):
@@ -205,7 +205,6 @@ class Feed:
                     delivered += 1
                 elif item.seq > self.cursor:
                     delivered += self._catch_up(item.seq - 1) + 1
-                    self.cursor = item.seq
                     self._dispatch(item)
         finally:
             self._deliverer = None
@@ -226,21 +225,19 @@ class Feed:
             if not events:
                 break
             for event in events:
-                self.cursor = event.seq
                 self._dispatch(event)
                 delivered += 1
         return delivered
 
     def _dispatch(self, event: Event) -> None:
-        """Calls every receiver, each with an event of its own, so that none can spoil another's.
+        """Moves the cursor and calls every receiver, each with an event of its own, so that none can spoil another's.
 
         An interrupt (Ctrl-C) inside one goes on to whoever wrote or polled, once the others have heard the event.
         """
-        if self.signal.is_muted:
-            return
         sender = self._sender(event.session_id)
-        waiting = list(self.signal.receivers_for(sender))[::-1]
+        waiting = [] if self.signal.is_muted else list(self.signal.receivers_for(sender))[::-1]
         try:
+            self.cursor = event.seq
             self._call_all(waiting, sender, event)
         finally:
             self._call_all(waiting, sender, event)
@@ -248,8 +245,10 @@ class Feed:
     def _call_all(self, waiting: list[Callable[..., object]], sender: object, event: Event) -> None:
         """Calls and removes those that wait, the last first."""
         while waiting:
-            receiver = waiting.pop()
-            self._call(receiver, sender, own_copy(event) if waiting else event)
+            receiver = waiting[-1]
+            mine = own_copy(event) if len(waiting) > 1 else event
+            del waiting[-1]
+            self._call(receiver, sender, mine)
 
     def _call(self, receiver: Callable[..., object], sender: object, event: Event) -> None:
         try:

@@ -105,6 +105,8 @@ class Store:
     def begin(self) -> Connection:
         """Opens one transaction, or a savepoint in the one that is open. `end` must follow."""
         connection = self.database.begin()
+        if self.database.depth == 1:
+            self._pending, self._logged = [], 0  # an interrupted write may have left some
         del self._marks[self.database.depth - 1 :]  # of savepoints that are over
         self._marks.append((len(self._pending), self._logged))
         return connection
@@ -116,13 +118,14 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """`begin` and `end` around a block."""
-        connection = self.begin()
+        outer = self.database.depth
         try:
-            yield connection
+            yield self.begin()
+            self.end(None)
         except BaseException as error:
-            self.end(error)
+            if self.database.depth > outer:
+                self.end(error)
             raise
-        self.end(None)
 
     def _close_watchers(self) -> None:
         for watcher in list(self.watchers):

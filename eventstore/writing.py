@@ -31,8 +31,9 @@ class Write:
         self._heard = store.feed.is_listening()  # who listens only from now on hears it from the log
 
     def __enter__(self) -> Self:
-        self.connection = self.store.begin()
+        self._outer = self.store.database.depth
         try:
+            self.connection = self.store.begin()
             reach("begun")
             self._fold = Fold(self.connection, self._flush_log)
             self._last, head, leaf_tail = heads.load_for_write(self.connection, self.name)
@@ -41,22 +42,27 @@ class Write:
             if head is not None:
                 self._fold.start(head, leaf_tail)
         except BaseException as error:
-            self.store.end(error)
+            self._give_up(error)
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if error is None:
-            try:
+        try:
+            if error is None:
                 self.finish()
                 if self._last != self._first:
                     self.store.logged(self._last)
-            except BaseException as failure:
-                self.store.end(failure)
-                raise
-        self.store.end(error)
+            self.store.end(error)
+        except BaseException as failure:
+            self._give_up(failure)
+            raise
         if error is None:
             reach("emitted")
+
+    def _give_up(self, error: BaseException) -> None:
+        """Rolls back, unless it never began or was ended: an interrupt may strike between any two steps."""
+        if self.store.database.depth > self._outer:
+            self.store.end(error)
 
     @property
     def head(self) -> Head:

@@ -146,6 +146,21 @@ def test_an_update_rolled_back_has_never_been(steps: list[tuple[Edit, bool]], ou
         assert sessions.verify().ok
 
 
+def test_a_text_that_was_rolled_back_is_not_gone_on_from(path: Path) -> None:
+    """Another store's update has the number that the rolled back one had."""
+    text = "s" * 3_000
+    with Sessions(path, durability="normal") as one, Sessions(path, durability="normal") as two:
+        one.session().append_message(reply("a", text))
+        with suppress(ZeroDivisionError), one.transaction():
+            one.session().update_message(reply("a", text + "never"))
+            raise ZeroDivisionError
+        two.session().update_message(reply("a", text + "other"))
+        one.session().update_message(reply("a", text + "never" + "more"))
+        for sessions in (one, two):
+            assert same_json(sessions.session().get_message("a"), reply("a", text + "nevermore"))
+            assert sessions.verify().ok
+
+
 def test_a_growing_reply_is_told_as_it_stood_at_each_update(sessions: Sessions, session: Session) -> None:
     heard = Heard()
     sessions.subscribe(heard)

@@ -270,6 +270,17 @@ def test_a_listener_may_read_and_open_a_transaction(sessions: Sessions, session:
     assert seen == [["a"], ["a", "b", "c"], ["a", "b", "c"]]
 
 
+def test_a_listener_that_polls_gets_nothing_and_ends(sessions: Sessions, session: Session) -> None:
+    """What it would wait for is its own delivery, which goes on when it returns."""
+    polled: list[int] = []
+    heard = Heard()
+    sessions.subscribe(lambda _event: polled.append(sessions.poll()))
+    sessions.subscribe(heard)
+    chain(session, "a", "b")
+    assert polled == [0, 0]
+    assert heard.seqs == [1, 2]
+
+
 def test_a_listener_whose_own_write_is_rolled_back_is_told_nothing_of_it(sessions: Sessions, session: Session) -> None:
     heard = Heard()
 

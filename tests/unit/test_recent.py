@@ -171,6 +171,21 @@ def test_totals_are_right_after_every_write_of_any_store(tail: int, done: list[A
                     check_totals(store.session())
 
 
+@pytest.mark.parametrize("tail", [0, 1])
+def test_a_sum_of_what_was_rolled_back_is_not_kept(
+    session: Session, tail: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The events that come instead have the same numbers."""
+    monkeypatch.setattr(totals, "TAIL", tail)
+    chain(session, "a", "b")
+    with suppress(ZeroDivisionError), session.sessions.transaction():
+        session.append_messages([message("c", "x" * 100), message("d", "x" * 100)])
+        session.get_recent_history()
+        raise ZeroDivisionError
+    session.append_messages([message("c"), message("d")])
+    check_totals(session)
+
+
 def test_totals_follow_a_long_conversation_that_grows_changes_and_shrinks(session: Session) -> None:
     chain(session, *(f"m{n}" for n in range(300)))
 

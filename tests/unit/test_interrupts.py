@@ -1,0 +1,119 @@
+"""Ctrl-C anywhere in a write: the store works on, for every thread and process, and its listeners miss nothing.
+
+CPython raises `KeyboardInterrupt` behind certain instructions only. A trace function raises it here behind each of them
+in turn, in our own frames. (One place can't be guarded: the entry of an `__exit__` itself.)
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import eventstore
+from eventstore import Session, Sessions
+from tests.unit.talk import Heard, ids, message
+
+OURS = str(Path(eventstore.__file__).parent)
+CHECKED = {
+    number for name, number in dis.opmap.items() if name in ("CALL", "CALL_FUNCTION_EX", "RESUME") or "BACKWARD" in name
+}
+"""The instructions after which CPython looks whether a signal has come."""
+
+
+class Interrupt:
+    """Raises `KeyboardInterrupt` at the place of that number. `passed` counts the places that were passed."""
+
+    def __init__(self, number: int) -> None:
+        self.passed = 0
+        self._number = number
+        self._last: tuple[FrameType, int] | None = None
+
+    def __call__(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        file = frame.f_code.co_filename
+        if not file.startswith(OURS) and not file.endswith("contextlib.py"):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            last, self._last = self._last, (frame, frame.f_code.co_code[frame.f_lasti])
+            if last is not None and last[0] is frame and last[1] in CHECKED:
+                self.passed += 1
+                if self.passed == self._number:
+                    raise KeyboardInterrupt
+        elif event != "line":  # a call into Python, or a return from one, isn't looked at
+            self._last = None
+        return self
+
+
+def interrupted(work: Callable[[], object], number: int) -> bool:
+    """Runs `work` with an interrupt at the place of that number. False when it has no such place."""
+    interrupt = Interrupt(number)
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return interrupt.passed >= number
+
+
+def append(session: Session) -> None:
+    session.append_message(message("new"))
+
+
+def in_transactions(session: Session) -> None:
+    with session.sessions.transaction():
+        session.append_message(message("new"))
+        with session.sessions.transaction():
+            session.update_message(message("new", "changed"))
+
+
+def check_that_it_works_on(sessions: Sessions, path: Path | None, heard: Heard) -> None:
+    session = sessions.session()
+    before = sessions.latest_seq
+    assert session.append_message(message("after")).seq == before + 1
+    thread = threading.Thread(target=session.append_message, args=(message("of a thread"),))
+    thread.start()
+    thread.join()
+    assert ids(session.get_history())[-2:] == ["after", "of a thread"]
+    if path is not None:
+        with Sessions(path, durability="normal", busy_timeout=0.2) as other:
+            assert other.session().get_message("after") is not None
+            other.session().append_message(message("of another store"))
+    sessions.poll()
+    assert heard.seqs == list(range(1, sessions.latest_seq + 1))
+    assert sessions.verify().ok
+
+
+def places(work: Callable[[Session], None], path: Path | None, step: int) -> Iterator[int]:
+    """Interrupts `work` on a new store at every so many places, and checks the store after each."""
+    number = 1
+    while True:
+        place = ":memory:" if path is None else path.with_name(f"{number}.db")
+        with Sessions(place, durability="normal", busy_timeout=0.2) as sessions:
+            heard = Heard()
+            sessions.subscribe(heard)
+            session = sessions.session()
+            session.append_message(message("first"))
+            if not interrupted(lambda session=session: work(session), number):  # type: ignore[misc]
+                return
+            check_that_it_works_on(sessions, None if path is None else Path(place), heard)
+        yield number
+        number += step
+
+
+@pytest.mark.parametrize(("work", "step"), [(append, 1), (in_transactions, 2)])
+def test_a_store_in_memory_works_on_after_an_interrupt_anywhere(work: Callable[[Session], None], step: int) -> None:
+    assert len(list(places(work, None, step))) > 100
+
+
+def test_a_store_on_a_file_works_on_after_an_interrupt_anywhere(path: Path) -> None:
+    assert len(list(places(in_transactions, path, 9))) > 20
