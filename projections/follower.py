@@ -2,7 +2,7 @@
 
 `Follower` knows the list as it left it: the ids that it shows, the place of each, and the number of the event that it
 shows the state after. An event up to that number is passed over: what came late was read already. A plain append,
-update, delete, clear or compaction is applied as it is told. For all else the path is read from its end backwards, up
+update, delete or clear is applied as it is told. For all else the path is read from its end backwards, up
 to the first entry that the list holds already and that nothing before it has changed: what lies before is the same, for
 the path to a message is one, and so is what it shows.
 
@@ -120,7 +120,7 @@ class Follower(Generic[T]):
                 reading.emptied()
                 yield from self._put(0, len(self._ids), [])
             case Compacted() if reading.compacted:
-                yield from self._compact(event)
+                yield from self._read_on()
             case _:
                 pass
 
@@ -142,21 +142,6 @@ class Follower(Generic[T]):
             ids = [self._ids[place] for place in kept]
             self._know(start, stop, ids)
             yield from self._change(start, stop, entries)
-
-    def _compact(self, event: Compacted) -> Steps[None]:
-        """Both ends are in the list, so nothing hides them, and what stands between is covered."""
-        self._reading.has_overlays = True
-        compaction = event.compaction
-        first, last = self._places.get(compaction.from_message_id), self._places.get(compaction.to_message_id)
-        if first is None or last is None or event.erased:
-            yield from self._read_on()
-            return
-        summary: Message = {
-            "id": f"compaction_{compaction.id}",
-            "role": "assistant",
-            "parts": [{"type": "text", "text": compaction.summary}],
-        }
-        yield from self._put(first, last + 1, [summary])
 
     def _read_on(self) -> Steps[None]:
         """Reads the end of the path, as far as the list may not show it."""
