@@ -39,12 +39,16 @@ from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
 from eventstore.session import Session
 from eventstore.sessions import Sessions
+from eventstore.summarizing import create_compact_function
 from eventstore.tokens import estimate_tokens
 from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
+    AsyncCompactFunction,
+    CompactFunction,
     Compaction,
+    CompactResult,
     ImportReport,
     ImportRow,
     Message,
@@ -65,12 +69,15 @@ __all__ = [
     "UNCHECKED",
     "AppendResult",
     "Appended",
+    "AsyncCompactFunction",
     "AsyncReadableSession",
     "AsyncSession",
     "AsyncSessions",
     "AsyncStoreView",
     "CannotOpen",
     "Cleared",
+    "CompactFunction",
+    "CompactResult",
     "Compacted",
     "Compaction",
     "DamagedStore",
@@ -110,6 +117,7 @@ __all__ = [
     "UnknownMessage",
     "Updated",
     "VerifyReport",
+    "create_compact_function",
     "estimate_tokens",
     "strip_openai_ephemera",
 ]

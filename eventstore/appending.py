@@ -145,10 +145,11 @@ class Appending:
         if write.is_heard():
             created_at = to_datetime(write.now)
             for envelope, draft in zip(envelopes, run, strict=True):
-                message = codec.decode_message(draft.encoded.text, draft.encoded.flags)
+                message = codec.own_value(draft.encoded)
                 write.emit(Appended, envelope.seq, message=message, parent_id=parent_id, created_at=created_at)
                 parent_id = draft.id
         self._parent = LATEST
+        write.store.grew(write.name)
         results = [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
         run.clear()
         return results

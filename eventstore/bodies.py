@@ -8,22 +8,33 @@ what is superseded reads as erased, even where its bytes could be put together a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import attrs
 
-from eventstore import codec, deltas
+from eventstore import attachments, codec, deltas, media
+from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.media import Taken
 
 STRICT = codec.STRICT
 PIECES = 2  # flag: the event's body goes on in `piece`
+ATTACHMENTS = 4  # flag: some of those pieces are attachments
 
 
 @attrs.frozen
 class Body:
-    """A version's text, with its codec flags."""
+    """A version's text without its media, with its codec flags, and the media."""
 
     text: str
     flags: int
+    media: tuple[Taken, ...] = ()
+
+    def value(self) -> Any:
+        """What it says."""
+        if not self.media:
+            return codec.decode(self.text, self.flags)
+        return codec.decode_with(self.text, self.flags, self.media)
 
 
 @attrs.frozen
@@ -33,7 +44,34 @@ class Growing:
     owner: int  # the event that owns the base text
     base_size: int  # characters of that text
     pieces: int
-    text: str
+    text: str  # without media
+    media: tuple[Taken, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Characters that it keeps in memory."""
+        return len(self.text) + sum(len(taken.base64) for taken in self.media)
+
+
+@attrs.frozen
+class Placed:
+    """A text on its way into the log: what its event's row holds, with its flags, and how many pieces hold the rest."""
+
+    row: str
+    flags: int
+    pieces: int
+
+
+def place(connection: Connection, owner: int, body: Encoded) -> Placed:
+    """Stores what of a body goes beside its event's row: slices of a long text, attachments."""
+    first, *rest = deltas.slices(body.text)
+    add_pieces(connection, owner, owner, len(first), rest)
+    for n, taken in enumerate(body.media, len(rest)):
+        key = attachments.store(connection, taken.base64)
+        connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, NULL, ?)", (owner, n, owner, taken.at, key))
+    pieces = len(rest) + len(body.media)
+    flags = body.flags | (PIECES if pieces else 0) | (ATTACHMENTS if body.media else 0)
+    return Placed(first, flags, pieces)
 
 
 def add_pieces(connection: Connection, owner: int, version: int, at: int, texts: Iterable[str], n: int = 0) -> None:
@@ -53,42 +91,88 @@ def add_insertion(connection: Connection, growing: Growing, version: int, at: in
     return len(texts)
 
 
+@attrs.frozen
+class _Hole:
+    """Where an attachment belongs into a text, counted with those before it, and how long its base64 is."""
+
+    at: int
+    length: int
+    key: int
+
+
 def read(connection: Connection, version: int) -> Body | None:
-    """The body of a version, `None` when it was not retained."""
+    """The body of a version, `None` when it was not retained. Raises `DamagedStore` when its media are missing."""
+    found = _read(connection, version)
+    if found is None:
+        return None
+    text, flags, holes = found
+    media = tuple(Taken(hole.at, attachments.read(connection, hole.key, hole.length)) for hole in holes)
+    return Body(text, flags, media)
+
+
+def _read(connection: Connection, version: int) -> tuple[str, int, list[_Hole]] | None:
+    """(text, flags, where media belong into it) of a version, `None` when it was not retained."""
     row = fetch_one(connection, "SELECT digest, base, flags, body FROM event WHERE seq = ?", (version,))
     if row is None or row[0] is None:
         return None
     _, base, flags, body = row
     if base is None and not flags & PIECES:
-        return Body(body, flags)
-    return Body(_joined(connection, base or version, version), flags)
+        return body, flags, []
+    if base is not None:
+        (body,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (base,))
+    text, holes = _joined(connection, body, base or version, version)
+    return text, flags, holes
 
 
-def _joined(connection: Connection, owner: int, version: int) -> str:
-    (base,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (owner,))
-    pieces = fetch(
-        connection, "SELECT at, text FROM piece WHERE event = ? AND version <= ? ORDER BY n", (owner, version)
+def _joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[_Hole]]:
+    rows = fetch(
+        connection,
+        "SELECT p.at, p.text, p.attachment, a.bytes FROM piece p LEFT JOIN attachment a ON a.key = p.attachment "
+        "WHERE p.event = ? AND p.version <= ? ORDER BY p.n",
+        (owner, version),
     )
-    return deltas.join(base, pieces)
+    pieces: list[tuple[int, str]] = []
+    holes: list[_Hole] = []  # in the order of the text: no insertion changes that
+    for at, text, key, size in rows:
+        if key is not None:
+            holes.append(_Hole(at, media.encoded_length(size or 0), key))
+            continue
+        pieces.append((at - sum(hole.length for hole in holes if hole.at < at), text))
+        if holes and holes[-1].at >= at:
+            holes = [_Hole(h.at + len(text), h.length, h.key) if h.at >= at else h for h in holes]
+    return deltas.join(base, pieces), holes
 
 
 def read_growing(connection: Connection, version: int) -> Growing:
     """A retained version, ready to grow."""
-    body = read(connection, version)
+    body = read(connection, version) or Body("", 0)
     base, size, count = fetch_one(
         connection,
         "SELECT coalesce(v.base, v.seq), length(o.body), (SELECT count(*) FROM piece WHERE event = o.seq) "
         "FROM event v JOIN event o ON o.seq = coalesce(v.base, v.seq) WHERE v.seq = ?",
         (version,),
     )
-    return Growing(base, size, count, body.text if body is not None else "")
+    return Growing(base, size, count, body.text, body.media)
 
 
-def grows(growing: Growing, new: str) -> tuple[int, str] | None:
-    """What to insert, when storing an insertion is worth it: else the new text is to be written whole."""
+def grows(growing: Growing, new: Encoded) -> tuple[int, str] | None:
+    """What to insert where, when storing an insertion is worth it: else the new text is to be written whole."""
     if len(growing.text) < deltas.LEAST_BASE or (growing.pieces + 1) * deltas.PIECE_WEIGHT > growing.base_size:
         return None
-    return deltas.insertion(growing.text, new)
+    found = deltas.insertion(growing.text, new.text)
+    if found is None or len(growing.media) != len(new.media):
+        return None
+    at, text = found
+    full, before = at, 0
+    for old, taken in zip(growing.media, new.media, strict=True):
+        start = old.at - before  # in the text without media
+        moved = taken.at - old.at
+        if old.base64 != taken.base64 or not ((moved == 0 and start <= at) or (moved == len(text) and start >= at)):
+            return None
+        before += len(old.base64)
+        if moved == 0:
+            full += len(old.base64)
+    return full, text
 
 
 def forget_digest(connection: Connection, version: int) -> None:
@@ -105,11 +189,11 @@ def drop(connection: Connection, version: int) -> None:
         return
     owner = base or version
     kept = _newest_retained(connection, owner)
+    keys = attachments.referred(connection, owner, above=kept or 0)
+    connection.execute("DELETE FROM piece WHERE event = ? AND version > ?", (owner, kept or 0))
     if kept is None:
-        connection.execute("DELETE FROM piece WHERE event = ?", (owner,))
         connection.execute("UPDATE event SET body = NULL, flags = 0 WHERE seq = ?", (owner,))
-    else:
-        connection.execute("DELETE FROM piece WHERE event = ? AND version > ?", (owner, kept))
+    attachments.collect(connection, keys)
 
 
 def _newest_retained(connection: Connection, owner: int) -> int | None:
@@ -146,10 +230,11 @@ def drop_summaries(connection: Connection, session: int) -> None:
 
 
 def check(connection: Connection) -> Iterator[str]:
-    """What is wrong with the bodies: texts that don't fit their digests, pieces that hang in the air."""
+    """What is wrong with the bodies: texts that don't fit their digests, pieces and attachments on their own."""
+    yield from attachments.check(connection)
     for seq, digest in _digests(connection):
-        body = read(connection, seq)
-        if body is None or codec.digest(body.text) != digest:
+        found = _read(connection, seq)
+        if found is None or codec.digest(found[0]) != digest:
             yield f"event {seq}: its body doesn't fit its digest"
     orphans = "SELECT DISTINCT event FROM piece WHERE event NOT IN (SELECT seq FROM event WHERE flags & ?)"
     for (owner,) in fetch(connection, orphans, (PIECES,)):

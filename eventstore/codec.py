@@ -8,15 +8,16 @@ What is written reads back equal: every text is decoded once when it is made, an
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import orjson
 
-from eventstore import strict
+from eventstore import media, strict
 from eventstore.errors import InvalidMessage, NotSerializable
+from eventstore.media import Taken
 from eventstore.types import Message, MessageLike
 
 STRICT = 1  # flag of a body: decode it with `strict`
@@ -30,8 +31,9 @@ class Encoded:
 
     text: str
     value: Any
-    size: int  # UTF-8 bytes
+    size: int  # UTF-8 bytes, of media too
     flags: int  # 0 or STRICT
+    media: tuple[Taken, ...] = ()  # what was taken out of the text; `value` has it
 
 
 def _encode_strictly(value: Any) -> Encoded:
@@ -46,18 +48,33 @@ def _encode_strictly(value: Any) -> Encoded:
     return Encoded(text, strict.decode(text), size, STRICT)
 
 
+def _may_be_deep(data: bytes) -> bool:
+    """Whether so many brackets open as `strict.MAX_DEPTH` forbids; each takes two bytes."""
+    return len(data) > 2 * strict.MAX_DEPTH and data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH
+
+
 def encode(value: Any) -> Encoded:
     """`value` as JSON. Raises `NotSerializable` naming the place of what JSON can't hold."""
+    return _encoded(value, _dump(value))
+
+
+def _dump(value: Any) -> bytes | None:
+    """What orjson makes of `value`, `None` where it refuses."""
     try:
-        data = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)  # an OrderedDict has an order of its own
-        decoded = orjson.loads(data)
-        # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
-        if decoded == value and not (
-            data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH and strict.too_deep(decoded)
-        ):
-            return Encoded(data.decode(), decoded, len(data), 0)
+        return orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)  # an OrderedDict has an order of its own
     except (TypeError, ValueError, RecursionError):
-        pass
+        return None
+
+
+def _encoded(value: Any, data: bytes | None) -> Encoded:
+    if data is not None:
+        try:
+            decoded = orjson.loads(data)
+            # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
+            if decoded == value and not (_may_be_deep(data) and strict.too_deep(decoded)):
+                return Encoded(data.decode(), decoded, len(data), 0)
+        except (ValueError, RecursionError):
+            pass
     return _encode_strictly(value)
 
 
@@ -66,9 +83,22 @@ def decode(text: str, flags: int) -> Any:
     return strict.decode(text) if flags & STRICT else orjson.loads(text)
 
 
-def decode_message(text: str, flags: int) -> Message:
-    """`decode`, typed."""
-    return cast(Message, decode(text, flags))
+def decode_with(text: str, flags: int, taken: Sequence[Taken]) -> Any:
+    """The same, with the media that were taken out of it."""
+    mark = media.new_mark()
+    value = decode(media.woven(text, taken, mark), flags)
+    media.fill(value, mark, [each.base64 for each in taken])
+    return value
+
+
+def full_text(encoded: Encoded) -> str:
+    """The JSON text with its media."""
+    return media.woven(encoded.text, encoded.media) if encoded.media else encoded.text
+
+
+def own_value(encoded: Encoded) -> Any:
+    """The value once more, shared with nobody."""
+    return media.copied(encoded.value) if encoded.media else decode(encoded.text, encoded.flags)
 
 
 def digest(text: str) -> int:
@@ -87,6 +117,33 @@ def has_surrogate(text: str) -> bool:
     return False
 
 
+def encode_message(message: MessageLike) -> Encoded:
+    """A message that `check_message` passed, as JSON without its inline media. Raises `NotSerializable`."""
+    given: Any = message if type(message) is dict else dict(message)
+    data = _dump(given)
+    if data is not None and not media.may_hold(data):
+        return _encoded(given, data)
+    stripped = media.strip(given["parts"], strict.MAX_DEPTH)
+    if not stripped.payloads:
+        return _encoded(given, data)
+    del data  # as large as the media
+    marked = encode({key: stripped.value if key == "parts" else item for key, item in given.items()})
+    texts = marked.text.split(stripped.mark)
+    taken, at = [], 0
+    for text, payload in zip(texts, stripped.payloads, strict=False):
+        at += len(text)
+        taken.append(Taken(at, payload))
+        at += len(payload)
+    media.fill(marked.value["parts"], stripped.mark, stripped.payloads)
+    size = marked.size + sum(len(payload) - len(stripped.mark) for payload in stripped.payloads)
+    return Encoded("".join(texts), marked.value, size, marked.flags, tuple(taken))
+
+
+def without_media(encoded: Encoded) -> Encoded:
+    """A message that was encoded whole, with its inline media taken out."""
+    return encode_message(encoded.value) if media.may_hold(encoded.text.encode()) else encoded
+
+
 def check_message(message: MessageLike) -> None:
     """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
     if not isinstance(message, (dict, Mapping)):  # dict first: an abstract class is slow to ask
@@ -103,11 +160,6 @@ def check_message(message: MessageLike) -> None:
     for index, part in enumerate(parts):
         if not isinstance(part, (dict, Mapping)) or not isinstance(part.get("type"), str):
             raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {reprlib.repr(part)}")
-
-
-def encode_message(message: MessageLike) -> Encoded:
-    """A message that `check_message` passed, as JSON. Raises `NotSerializable`."""
-    return encode(message if type(message) is dict else dict(message))
 
 
 def is_overlay_id(message_id: str) -> bool:

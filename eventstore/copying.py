@@ -7,6 +7,7 @@ into an empty session of any store, every read is the same.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 import attrs
@@ -16,10 +17,11 @@ from eventstore.clock import to_datetime
 from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch_one
 from eventstore.errors import InvalidArgument
-from eventstore.events import Deleted, Imported, LeafSelected, MetadataChanged, Updated
+from eventstore.events import Compacted, Deleted, Imported, LeafSelected, MetadataChanged, Updated
 from eventstore.log import Envelope
+from eventstore.segments import shown_on, stretches_of
 from eventstore.store import Store
-from eventstore.types import ImportReport, Progress
+from eventstore.types import Compaction, ImportReport, Progress
 from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress
@@ -87,11 +89,9 @@ def _is_shown(connection: Connection, e: Envelope) -> bool:
 
 def _step(connection: Connection, e: Envelope, *, with_body: bool = True) -> Step:
     body = bodies.read(connection, e.seq) if with_body else None
-    encoded = (
-        None
-        if body is None
-        else Encoded(body.text, codec.decode(body.text, body.flags), e.bytes or 0, body.flags & codec.STRICT)
-    )
+    encoded: Encoded | None = None
+    if body is not None:
+        encoded = Encoded(body.text, body.value(), e.bytes or 0, body.flags & codec.STRICT, body.media)
     return Step(
         log.TYPE_NAMES[log.IMPORT if e.type == log.APPEND else e.type],
         e.seq,
@@ -108,12 +108,13 @@ def _step(connection: Connection, e: Envelope, *, with_body: bool = True) -> Ste
 
 
 def path_steps(connection: Connection, name: str, leaf_id: str) -> Iterator[Step]:
-    """One path as a session of its own."""
+    """One path as a session of its own, with the summaries that it shows, anchored to messages that are left."""
     path = paths.find_path(connection, name, leaf_id)
     if path is None:
         return
     parent: int | None = None
-    for stretch in path.oldest_first(connection):
+    seqs: list[int] = []
+    for stretch in stretches_of(connection, path):
         for info in messages.stretch_infos(connection, stretch, None):
             seq, version = fetch_one(
                 connection,
@@ -125,6 +126,10 @@ def path_steps(connection: Connection, name: str, leaf_id: str) -> Iterator[Step
             if version != seq:
                 yield _step(connection, log.read(connection, version))
             parent = seq
+            seqs.append(seq)
+    for overlay in sorted(shown_on(connection, path), key=lambda each: each.seq):
+        first, last = seqs[bisect_left(seqs, overlay.first)], seqs[bisect_right(seqs, overlay.last) - 1]
+        yield attrs.evolve(_step(connection, log.read(connection, overlay.seq)), message=first, parent=last)
     head = heads.load(connection, path.session)
     if head is not None and head.metadata is not None:
         yield _step(connection, log.read(connection, head.metadata))
@@ -175,7 +180,7 @@ class Replaying:
             write.emit(
                 Imported,
                 envelope.seq,
-                message=codec.decode_message(step.body.text, step.body.flags),
+                message=codec.own_value(step.body),
                 parent_id=None if parent is None else self._ids[parent],
                 created_at=to_datetime(step.at),
             )
@@ -190,7 +195,7 @@ class Replaying:
             bodies.drop(self._write.connection, message or 0)
         self._write.log(envelope, step.body)
         if self._write.is_heard() and step.body is not None:
-            self._write.emit(Updated, envelope.seq, message=codec.decode_message(step.body.text, step.body.flags))
+            self._write.emit(Updated, envelope.seq, message=codec.own_value(step.body))
 
     def _delete(self, step: Step) -> None:
         write = self._write
@@ -214,19 +219,22 @@ class Replaying:
             self._write.emit(LeafSelected, envelope.seq, message_id=self._ids[message])
 
     def _compaction(self, step: Step) -> None:
-        self._write.log(
-            self._write.next(
-                log.COMPACTION,
-                id=step.id,
-                message=self._here(step.message),
-                parent=self._here(step.parent),
-                role=step.role,
-                bytes=step.bytes,
-                tokens=step.tokens,
-                created_at=step.at,
-            ),
-            step.body,
+        write, first, last = self._write, self._here(step.message), self._here(step.parent)
+        envelope = write.next(
+            log.COMPACT if step.type == "compact" else log.COMPACTION,
+            id=step.id,
+            message=first,
+            parent=last,
+            role=step.role,
+            bytes=step.bytes,
+            tokens=step.tokens,
+            created_at=step.at,
         )
+        write.log(envelope, step.body)
+        if write.is_heard() and step.body is not None and first is not None and last is not None:
+            summary, created_at = codec.decode(step.body.text, step.body.flags), to_datetime(step.at)
+            compaction = Compaction(step.id or "", self._ids[first], self._ids[last], summary, created_at, envelope.seq)
+            write.emit(Compacted, envelope.seq, type=step.type, compaction=compaction)
 
     _compact = _compaction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import bodies, log, messages, paths, tree
+from eventstore import bodies, log, messages, paths, summaries, tree
 from eventstore.driver import fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Cleared, Deleted, SessionDeleted
@@ -55,8 +55,17 @@ def _delete(write: Write, positions: list[Position], ids: list[str]) -> None:
     envelope = write.next(log.DELETE)
     log.append_deletion(write.connection, envelope.seq, [position.seq for position in positions])
     write.log(envelope)
+    if write.keeps_current_only():
+        _drop_summaries(write, [position.seq for position in positions])
     if write.is_heard():
         write.emit(Deleted, envelope.seq, message_ids=tuple(ids))
+
+
+def _drop_summaries(write: Write, dead: list[int]) -> None:
+    """Takes away the summaries that no read can show any more: of overlays none of whose messages is left."""
+    write.finish()
+    for seq in summaries.lifeless(write.connection, write.session or 0, min(dead), max(dead)):
+        bodies.drop(write.connection, seq)
 
 
 def _version(write: Write, position: Position) -> int:

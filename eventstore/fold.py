@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from eventstore import heads, log, tree
+from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.heads import Head
 from eventstore.log import Envelope
@@ -231,21 +231,15 @@ class Fold:
     def _compact(self, e: Envelope, head: Head) -> None:
         self.flush_rows()
         first, last = e.message or 0, e.parent or 0
-        row = (e.session, e.seq, first, self._anchor(head, first), last, self._anchor(head, last))
-        self._connection.execute("INSERT INTO overlay VALUES (?, ?, ?, ?, ?, ?)", row)
+        summaries.add(self._connection, e.session, e.seq, self._anchor(head, first), self._anchor(head, last))
 
-    def _anchor(self, head: Head, seq: int) -> int | None:
-        """The chain of an overlay's end: a living message's, or that of an earlier overlay which it stands in for."""
+    def _anchor(self, head: Head, seq: int) -> Position:
+        """The place of an overlay's end: a living message's, or that of an earlier overlay which it stands in for."""
         chain = self._chain_of(head.session, seq)
-        if chain is not None:
-            return chain
-        row = fetch_one(
-            self._connection,
-            "SELECT CASE WHEN first = ?2 THEN first_chain ELSE last_chain END FROM overlay "
-            "WHERE session = ?1 AND (first = ?2 OR last = ?2)",
-            (head.session, seq),
-        )
-        return None if row is None else int(row[0])
+        anchor = Position(chain, seq) if chain is not None else summaries.anchor(self._connection, head.session, seq)
+        if anchor is None:
+            raise LookupError(f"message {seq}, where a compaction starts or ends, was never there")
+        return anchor
 
     def flush_rows(self) -> None:
         """Writes the gathered rows, so that they can be read."""

@@ -59,13 +59,12 @@ def save(connection: Connection, head: Head) -> None:
     )  # fmt: skip
 
 
-def listed(connection: Connection, prefix: str, before: int, limit: int) -> list[tuple[str, Head]]:
-    """(name, head) of the listed sessions whose last event is below `before`, newest activity first."""
+def listed(connection: Connection, prefix: str, before: int, limit: int) -> list[int]:
+    """The listed sessions whose last event is below `before`, newest activity first."""
     rows = fetch(
         connection,
-        f"SELECT n.name, {', '.join(_QUALIFIED)} "
-        "FROM head h JOIN name n ON n.session = h.session "
+        "SELECT h.session FROM head h JOIN name n ON n.session = h.session "
         "WHERE h.created_at IS NOT NULL AND h.last < ? AND instr(n.name, ?) = 1 ORDER BY h.last DESC LIMIT ?",
         (before, prefix, limit),
     )
-    return [(name, Head(*head)) for name, *head in rows]
+    return [session for (session,) in rows]

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-from eventstore import messages, paths, tree
+from eventstore import messages, paths, summaries, tree
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument
 from eventstore.messages import Stretch
 from eventstore.paths import Path
+from eventstore.segments import Descent, Segment, read_all
+from eventstore.summaries import Shown
 from eventstore.totals import PathTotals
 from eventstore.types import Message, RecentHistory
 
@@ -25,15 +27,14 @@ Read = Callable[[], AbstractContextManager[Connection]]
 
 
 def get_history(
-    connection: Connection, name: str, leaf_id: str | None, before: str | None, *, newest_first: bool
+    connection: Connection, name: str, leaf_id: str | None, before: str | None, *, newest_first: bool, compacted: bool
 ) -> list[Message]:
     """A whole path, of one state."""
     path = paths.find_path(connection, name, leaf_id, before)
     if path is None:
         return []
-    found: list[Message] = []
-    for stretch in path.oldest_first(connection):
-        found += messages.read(connection, stretch)
+    segments = list(Descent(connection, path, compacted=compacted, whole=True).all(connection))
+    found = read_all(connection, segments[::-1])
     return found[::-1] if newest_first else found
 
 
@@ -44,6 +45,7 @@ def batches(
     before: str | None,
     *,
     newest_first: bool,
+    compacted: bool,
     batch_size: int,
     max_batch_bytes: int,
 ) -> Iterator[list[Message]]:
@@ -57,9 +59,8 @@ def batches(
         path = paths.find_path(connection, name, leaf_id, before)
         if path is None:
             return iter(())
-        ranges = _Walk(path, newest_first)
-        ranges.advance(connection)
-    return _batches(read, ranges, newest_first, batch_size, max_batch_bytes)
+        walk = _Walk(connection, path, newest_first, compacted)
+    return _batches(read, walk, newest_first, batch_size, max_batch_bytes)
 
 
 def check_limit(name: str, value: object, least: int) -> None:
@@ -69,42 +70,20 @@ def check_limit(name: str, value: object, least: int) -> None:
 
 
 class _Walk:
-    """The stretches of a path one after the other, over connections that change between windows."""
+    """The segments of a path one after the other, over connections that change between windows."""
 
-    def __init__(self, path: Path, newest_first: bool) -> None:
-        self._newest_first = newest_first
-        self._path = path
-        self._known: list[Stretch] | None = None  # oldest first: reversed, to pop from
-        self._next: Stretch | None = Stretch(path.leaf.chain, 0, min(path.leaf.seq + 1, path.cut))
-        self.current: Stretch | None = None
+    def __init__(self, connection: Connection, path: Path, newest_first: bool, compacted: bool) -> None:
+        self._descent = Descent(connection, path, compacted=compacted, whole=not newest_first)
+        self._known: list[Segment] | None = None if newest_first else list(self._descent.all(connection))
+        self.current: Segment | None = None
+        self.advance(connection)
 
     def advance(self, connection: Connection) -> None:
-        """Moves `current` to the next stretch, `None` behind the last."""
-        if not self._newest_first:
-            if self._known is None:
-                self._known = list(self._path.stretches(connection))
-            self.current = self._known.pop() if self._known else None
-            return
+        """Moves `current` to the next segment, `None` behind the last."""
         if self._known is None:
-            self._known = []
-        if not self._known and self._next is not None:
-            self._walk_up(connection)
-        self.current = self._known.pop() if self._known else None
-
-    def _walk_up(self, connection: Connection) -> None:
-        """Looks a bounded number of chains further up."""
-        assert self._next is not None
-        following = tree.Range(self._next.chain, self._next.high)
-        if not tree.has_chain(connection, following.chain):  # all of it was deleted since the last window
-            alive = tree.ancestor_of_dead(connection, self._path.session, following.chain)
-            if alive is None:
-                self._next = None
-                return
-            following = tree.Range(alive.chain, alive.seq + 1)
-        block = tree.range_block(connection, following)
-        stretches = [Stretch(chain, 0, min(end, self._path.cut)) for chain, end in block.ranges]
-        self._known = stretches[::-1]
-        self._next = None if block.following is None else Stretch(block.following.chain, 0, block.following.end)
+            self.current = self._descent.next(connection)
+        else:
+            self.current = self._known.pop() if self._known else None
 
 
 def _batches(
@@ -118,18 +97,25 @@ def _batches(
 
 
 def _window(connection: Connection, walk: _Walk, newest_first: bool, count: int, budget: int) -> list[Message]:
-    """The next window, over as many stretches as it takes."""
+    """The next window, over as many segments as it takes."""
     found: list[Message] = []
     room = budget
-    while walk.current is not None and len(found) < count:
-        stretch = walk.current
-        chosen, room, full = _fitting(connection, stretch, newest_first, count - len(found), room, first=not found)
+    while (segment := walk.current) is not None and len(found) < count:
+        if isinstance(segment, Shown):
+            if segment.bytes > room and found:
+                break
+            if summaries.is_alive(connection, segment):
+                found += summaries.read(connection, [segment.seq])
+                room -= segment.bytes
+            walk.advance(connection)
+            continue
+        chosen, room, full = _fitting(connection, segment, newest_first, count - len(found), room, first=not found)
         if chosen:
             low, high = min(chosen), max(chosen) + 1
-            part = messages.read(connection, Stretch(stretch.chain, low, high))
+            part = messages.read(connection, Stretch(segment.chain, low, high))
             found += part[::-1] if newest_first else part
             walk.current = (
-                Stretch(stretch.chain, stretch.low, low) if newest_first else Stretch(stretch.chain, high, stretch.high)
+                Stretch(segment.chain, segment.low, low) if newest_first else Stretch(segment.chain, high, segment.high)
             )
         if full:
             break
@@ -159,6 +145,7 @@ def get_recent_history(
     *,
     max_bytes: int | None,
     max_messages: int | None,
+    compacted: bool,
     totals: PathTotals,
     seq: int,
 ) -> RecentHistory:
@@ -167,41 +154,50 @@ def get_recent_history(
     if path is None:
         return RecentHistory([], False, 0, seq)
     total, _ = totals.of(connection, path)
-    chosen, truncated = _newest(connection, path, max_bytes, max_messages)
-    found: list[Message] = []
-    for stretch in reversed(chosen):
-        found += messages.read(connection, stretch)
-    return RecentHistory(found, truncated, total, seq)
+    window = _Newest(connection, path, compacted)
+    truncated = window.fill(max_bytes, max_messages)
+    return RecentHistory(read_all(connection, window.chosen[::-1]), truncated, total, seq)
 
 
-def _newest(
-    connection: Connection, path: Path, max_bytes: int | None, max_messages: int | None
-) -> tuple[list[Stretch], bool]:
-    """(the stretches of the newest messages that fit, newest first; whether older ones are left out)."""
-    room = tree.ENDLESS if max_bytes is None else max_bytes
-    count = tree.ENDLESS if max_messages is None else max_messages
-    chosen: list[Stretch] = []
-    taken = 0
-    for stretch in path.stretches(connection):
-        rest = stretch
-        while True:
-            seqs, room, full = _fitting(
-                connection, rest, True, min(_MOST_AT_ONCE, count - taken), room, first=not taken
-            )
+class _Newest:
+    """The newest messages of a path that fit limits, as segments from the newest on."""
+
+    def __init__(self, connection: Connection, path: Path, compacted: bool) -> None:
+        self.chosen: list[Segment] = []
+        self._connection = connection
+        self._descent = Descent(connection, path, compacted=compacted)
+
+    def fill(self, max_bytes: int | None, max_messages: int | None) -> bool:
+        """Chooses them, and says whether older ones are left out."""
+        room = tree.ENDLESS if max_bytes is None else max_bytes
+        count = tree.ENDLESS if max_messages is None else max_messages
+        while (segment := self._descent.next(self._connection)) is not None:
+            if count == 0:
+                if isinstance(segment, Shown) or self._any_in(segment):
+                    return True
+            elif isinstance(segment, Shown):
+                if segment.bytes > room and self.chosen:
+                    return True
+                self.chosen.append(segment)
+                room, count = room - segment.bytes, count - 1
+            else:
+                rest, room, count, full = self._take(segment, room, count)
+                if full or (count == 0 and self._any_in(rest)):
+                    return True
+        return False
+
+    def _take(self, rest: Stretch, room: int, count: int) -> tuple[Stretch, int, int, bool]:
+        """(what is left of a stretch, room and count left, whether one didn't fit)."""
+        while count:
+            most = min(_MOST_AT_ONCE, count)
+            seqs, room, full = _fitting(self._connection, rest, True, most, room, first=not self.chosen)
             if seqs:
-                chosen.append(Stretch(stretch.chain, seqs[-1], seqs[0] + 1))
-                taken += len(seqs)
-                rest = Stretch(stretch.chain, rest.low, seqs[-1])
-            if full:
-                return chosen, True
-            if taken >= count:
-                return chosen, _any_left(connection, path, rest)
-            if len(seqs) < _MOST_AT_ONCE:
-                break
-    return chosen, False
+                self.chosen.append(Stretch(rest.chain, seqs[-1], seqs[0] + 1))
+                rest = Stretch(rest.chain, rest.low, seqs[-1])
+                count -= len(seqs)
+            if full or len(seqs) < most:
+                return rest, room, count, full
+        return rest, room, count, False
 
-
-def _any_left(connection: Connection, path: Path, rest: Stretch) -> bool:
-    """Whether the path has a message below what was taken."""
-    older = tree.ranges_down(connection, tree.Range(rest.chain, min(rest.high, path.cut)))
-    return tree.survivor(connection, older) is not None
+    def _any_in(self, stretch: Stretch) -> bool:
+        return bool(messages.sizes(self._connection, stretch, 1, newest_first=True))

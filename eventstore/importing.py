@@ -69,7 +69,7 @@ def _store(write: Write, row: _Row, parent: int | None) -> int:
         write.emit(
             Imported,
             envelope.seq,
-            message=codec.decode_message(row.draft.encoded.text, row.draft.encoded.flags),
+            message=codec.own_value(row.draft.encoded),
             parent_id=row.parent_id,
             created_at=to_datetime(row.created_at),
         )
@@ -177,7 +177,7 @@ class _Importing:
             f"INSERT INTO temp.{self._table} VALUES (?, ?, ?, ?, ?, ?)",
             (
                 (self._number, part, row.parent_id, row.created_at, encoded.flags, text)
-                for part, text in enumerate(deltas.slices(encoded.text))
+                for part, text in enumerate(deltas.slices(codec.full_text(encoded)))
             ),
         )
 

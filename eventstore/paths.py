@@ -1,16 +1,13 @@
-"""Which path a read is about: the leaf it ends at, where it is cut, as stretches of chains."""
+"""Which path a read is about: the leaf it ends at, and where it is cut."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import attrs
 
-from eventstore import heads, log, tree
+from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, UnknownMessage
-from eventstore.messages import Stretch
-from eventstore.tree import Position, Range
+from eventstore.tree import Position
 
 
 @attrs.frozen
@@ -20,23 +17,6 @@ class Path:
     session: int
     leaf: Position
     cut: int
-
-    def ranges(self, connection: Connection) -> Iterator[Range]:
-        """Its positions, dead ones too, from the leaf's chain to the root's."""
-        return tree.path(connection, self.leaf)
-
-    def stretches(self, connection: Connection) -> Iterator[Stretch]:
-        """Its living messages below the cut, from the leaf's chain to the root's.
-
-        They end at the leaf itself: what a later write puts behind it is not on this path.
-        """
-        first = Range(self.leaf.chain, self.leaf.seq + 1)
-        for chain, end in tree.ranges_down(connection, first):
-            yield Stretch(chain, 0, min(end, self.cut))
-
-    def oldest_first(self, connection: Connection) -> list[Stretch]:
-        """`stretches` from the root's chain on."""
-        return list(self.stretches(connection))[::-1]
 
 
 def find_session(connection: Connection, name: str) -> int | None:
@@ -71,16 +51,19 @@ def find_path(connection: Connection, name: str, leaf_id: str | None, before: st
         leaf = None if session is None else active_leaf(connection, session)
     if before is None:
         return None if session is None or leaf is None else Path(session, leaf, tree.ENDLESS)
-    cut = require(connection, session, name, before, "before")
-    if session is None or leaf is None or not _is_on(connection, leaf, cut):
+    if session is None or leaf is None:
+        require(connection, session, name, before, "before")  # raises: there is no message at all
+        return None
+    return Path(session, leaf, _cut(connection, session, name, leaf, before))
+
+
+def _cut(connection: Connection, session: int, name: str, leaf: Position, before: str) -> int:
+    """The first seq that `before` leaves out: a message's, or where an overlay starts."""
+    overlay = summaries.find(connection, session, before) if isinstance(before, str) else None
+    if overlay is None or tree.find(connection, session, before) is not None:  # an imported one may be named so
+        place = cut = require(connection, session, name, before, "before")
+    else:
+        place, cut = Position(overlay.last_chain, overlay.last), Position(overlay.first_chain, overlay.first)
+    if not tree.holds(connection, tree.bound(connection, leaf), place):
         raise InvalidArgument(f"before={before!r} isn't on the path that is read: give the leaf_id of its branch")
-    return Path(session, leaf, cut.seq)
-
-
-def _is_on(connection: Connection, leaf: Position, position: Position) -> bool:
-    for chain, end in tree.path(connection, leaf):
-        if chain == position.chain:
-            return position.seq < end
-        if end <= position.seq:  # a fork's bound is above all that lies below it
-            return False
-    return False
+    return cut.seq

@@ -12,7 +12,7 @@ from eventstore.driver import Connection
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
-from eventstore.types import Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Compaction, Message, MessageInfo, RecentHistory, SessionInfo
 
 TREE_WINDOW = 500
 
@@ -33,6 +33,9 @@ class ReadableSession:
     """One conversation, to read. Paths run from a root to `leaf_id`; left out, to the active leaf.
 
     Every id given must be one that the session holds, else `UnknownMessage`. All times are aware datetimes in UTC.
+
+    `compacted=True` shows summaries in the place of the messages that they cover (what a model should see), `False`
+    every message (what a person should see). A summary reads as an assistant's message with the id `compaction_<id>`.
     """
 
     def __init__(self, source: Source, session_id: str) -> None:
@@ -81,6 +84,7 @@ class ReadableSession:
             leaf_id,
             before,
             newest_first=newest_first,
+            compacted=compacted,
             batch_size=batch_size,
             max_batch_bytes=max_batch_bytes,
         )
@@ -95,7 +99,9 @@ class ReadableSession:
     ) -> list[Message]:
         """A whole path in one list, of one state. `history` reads a long one without holding it in memory."""
         with self._read() as connection:
-            return history.get_history(connection, self.session_id, leaf_id, before, newest_first=newest_first)
+            return history.get_history(
+                connection, self.session_id, leaf_id, before, newest_first=newest_first, compacted=compacted
+            )
 
     def get_recent_history(
         self,
@@ -122,6 +128,7 @@ class ReadableSession:
                 before,
                 max_bytes=max_bytes,
                 max_messages=max_messages,
+                compacted=compacted,
                 totals=self._source.totals,
                 seq=self._source.position(connection),
             )
@@ -135,7 +142,16 @@ class ReadableSession:
         """The tokens of a path, by the estimates stamped on its messages, without reading content."""
         with self._read() as connection:
             path = paths.find_path(connection, self.session_id, leaf_id)
-            return 0 if path is None else self._source.totals.of(connection, path)[1]
+            return 0 if path is None else self._source.totals.of(connection, path, compacted=compacted)[1]
+
+    def get_compactions(self) -> list[Compaction]:
+        """Every summary of the session, shown or not, in the order in which they were stored.
+
+        Ids are without the prefix `compaction_` that they have in a history. A summary that is gone with all its
+        messages is empty.
+        """
+        with self._read() as connection:
+            return reads.get_compactions(connection, self.session_id)
 
     # ---- messages
 

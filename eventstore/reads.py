@@ -6,15 +6,17 @@ same. Paging and streaming is in `history`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from eventstore import bodies, codec, heads, messages, paths, tree
+from eventstore import bodies, codec, heads, log, messages, paths, summaries, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection
 from eventstore.errors import UnknownMessage
 from eventstore.heads import Head
+from eventstore.segments import stretches_of
 from eventstore.tree import Position
-from eventstore.types import Message, MessageInfo, SessionInfo
+from eventstore.types import Compaction, Message, MessageInfo, SessionInfo
 
 
 def get_message(connection: Connection, name: str, message_id: str) -> Message | None:
@@ -75,7 +77,15 @@ def get_latest_leaf(connection: Connection, name: str, below: str | None) -> Mes
 def get_history_row_stats(connection: Connection, name: str, leaf_id: str | None) -> list[MessageInfo]:
     """The infos of a path, covered messages too."""
     path = paths.find_path(connection, name, leaf_id)
-    return [] if path is None else messages.path_infos(connection, path.oldest_first(connection))
+    if path is None:
+        return []
+    return messages.path_infos(connection, stretches_of(connection, path))
+
+
+def get_compactions(connection: Connection, name: str) -> list[Compaction]:
+    """Every overlay of a session, oldest first."""
+    session = paths.find_session(connection, name)
+    return [] if session is None else summaries.compactions(connection, session)
 
 
 # ---- the session itself
@@ -119,6 +129,11 @@ def _info(connection: Connection, name: str, head: Head) -> SessionInfo:
     )
 
 
-def list_sessions(connection: Connection, prefix: str, before: int, limit: int) -> list[SessionInfo]:
-    """The next listed sessions whose last event is below `before`, newest activity first."""
-    return [_info(connection, name, head) for name, head in heads.listed(connection, prefix, before, limit)]
+def list_sessions(connection: Connection, sessions: Iterable[int]) -> list[SessionInfo]:
+    """The infos of these sessions, in this order, without those that are listed no longer."""
+    found = (heads.load(connection, session) for session in sessions)
+    return [
+        _info(connection, log.session_name(connection, head.session), head)
+        for head in found
+        if head is not None and head.created_at is not None
+    ]

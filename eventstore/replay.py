@@ -101,7 +101,7 @@ def _message(connection: Connection, e: Envelope, seq: int, message_id: str) -> 
     """(message, erased) of a version: its own body, else the message as it stands."""
     body = bodies.read(connection, e.seq)
     if body is not None:
-        return codec.decode_message(body.text, body.flags), False
+        return body.value(), False
     position = tree.find_seq(connection, e.session, seq, message_id)
     if position is not None:
         return messages.read_one(connection, position), False
@@ -111,10 +111,10 @@ def _message(connection: Connection, e: Envelope, seq: int, message_id: str) -> 
 def _metadata(connection: Connection, e: Envelope, common: dict[str, Any]) -> Event:
     body = bodies.read(connection, e.seq)
     if body is not None:
-        return MetadataChanged(**common, metadata=codec.decode(body.text, body.flags))
+        return MetadataChanged(**common, metadata=body.value())
     head = heads.load(connection, e.session)
     current = None if head is None or head.metadata is None else bodies.read(connection, head.metadata)
-    metadata = {} if current is None else codec.decode(current.text, current.flags)
+    metadata = {} if current is None else current.value()
     return MetadataChanged(**common, erased=current is None, metadata=metadata)
 
 
@@ -124,7 +124,7 @@ def _compacted(connection: Connection, e: Envelope, common: dict[str, Any]) -> E
         e.id or "",
         _id(connection, e.message or 0),
         _id(connection, e.parent or 0),
-        "" if body is None else codec.decode(body.text, body.flags),
+        "" if body is None else body.value(),
         to_datetime(e.created_at if e.created_at is not None else e.recorded_at),
         e.seq,
     )

@@ -52,12 +52,7 @@ LOG_TABLES = (
     ) WITHOUT ROWID""",
     "CREATE TABLE name (session INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     "CREATE TABLE attachment (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, bytes INTEGER NOT NULL)",
-    """CREATE TABLE attachment_slice (
-        attachment INTEGER NOT NULL,
-        n INTEGER NOT NULL,
-        bytes BLOB NOT NULL,
-        PRIMARY KEY (attachment, n)
-    ) WITHOUT ROWID""",
+    "CREATE TABLE attachment_slice (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
     "CREATE INDEX piece_attachment ON piece (attachment) WHERE attachment IS NOT NULL",
     "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 )
@@ -97,6 +92,9 @@ READ_TABLES: dict[str, str] = {
         first_chain INTEGER NOT NULL,
         last INTEGER NOT NULL,
         last_chain INTEGER NOT NULL,
+        below INTEGER,
+        shown INTEGER NOT NULL,
+        earlier INTEGER,
         PRIMARY KEY (session, seq)
     ) WITHOUT ROWID""",
     "head": """(
@@ -113,7 +111,7 @@ READ_TABLES: dict[str, str] = {
         updated_at INTEGER NOT NULL
     )""",
 }
-READ_INDEXES = {"chain_fork": "chain (session, parent, fork)"}
+READ_INDEXES = {"chain_fork": "chain (session, parent, fork)", "overlay_end": "overlay (last_chain, last, seq)"}
 
 
 def create_read_tables(connection: Connection, schema: str = "main") -> None:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import appending, copying, deleting, describing, importing, log, replay, tailing, updating
+from eventstore import (
+    appending,
+    compacting,
+    copying,
+    deleting,
+    describing,
+    importing,
+    log,
+    replay,
+    tailing,
+    updating,
+)
+from eventstore.compaction import Compactor
 from eventstore.events import Event
 from eventstore.feed import Listener, Subscription
 from eventstore.reading import ReadableSession
@@ -16,6 +28,8 @@ from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
+    CompactFunction,
+    Compaction,
     ExpectedLeaf,
     ImportReport,
     ImportRow,
@@ -43,6 +57,7 @@ class Session(ReadableSession):
         super().__init__(store, session_id)
         self.sessions = sessions
         self._store = store
+        self._compactor = Compactor(store, session_id)
 
     # ---- adding
 
@@ -132,6 +147,47 @@ class Session(ReadableSession):
         """
         return copying.copy_session(self._store, self.session_id, other._store, other.session_id, leaf_id, progress)
 
+    # ---- compaction
+
+    def on_compaction(self, function: CompactFunction | None) -> Self:
+        """Registers what makes summaries (see `create_compact_function`), `None` for nothing. Returns the session.
+
+        The function is given what `get_history()` gives, earlier summaries included, and runs outside every lock and
+        transaction. It isn't kept in the file. An async one is refused.
+        """
+        self._compactor.set_function(function)
+        return self
+
+    def compact_after(self, tokens: int | None) -> Self:
+        """Compacts in the append that takes `token_estimate()` above this, once its event was delivered.
+
+        `None` switches it off. Returns the session. A failure is logged and never fails the append; after one, and
+        after a compaction that left the estimate above the threshold, the next try waits until it has grown by another
+        tenth of it. Other threads' appends don't wait meanwhile.
+        """
+        self._compactor.set_threshold(tokens)
+        return self
+
+    def compact(self, *, leaf_id: str | None = None) -> Compaction | None:
+        """Compacts a path now. `None`: there was nothing to compact, or what was summarised has changed meanwhile.
+
+        Raises what the compact function raises, `InvalidArgument` without one or inside a transaction, and
+        `InvalidCompaction` for a result that can't be meant.
+        """
+        return self._compactor.compact(leaf_id)
+
+    def add_compaction(
+        self, summary: str, from_message_id: str, to_message_id: str, *, created_at: datetime | None = None
+    ) -> Compaction:
+        """Shows `summary` on reads in the place of a range of messages, both ends included. No message is deleted.
+
+        The id of a summary stands for its first or last message. Raises `InvalidCompaction` when the two aren't on one
+        path, in order, or the summary is blank.
+        """
+        return compacting.add_compaction(
+            self._store, self.session_id, summary, from_message_id, to_message_id, created_at
+        )
+
     # ---- the feed
 
     def subscribe(self, listener: Listener, *, after: int | None = None) -> Subscription:
@@ -140,7 +196,9 @@ class Session(ReadableSession):
         if after is None:
             return self._store.feed.subscribe(listener, self, None)
         replay.check_cursor(after)
-        return self._store.feed.subscribe(listener, self, lambda upto: self._events(after, upto))
+        subscription = self._store.feed.subscribe(listener, self, lambda upto: self._events(after, upto))
+        self._store.compact_due()  # the listener may have appended
+        return subscription
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """This session's events with `seq` above `after`, up to the newest at the call, in bounded windows."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from blinker import Signal
 
-from eventstore import checking, deleting, log, opening, reads, replay, tailing
+from eventstore import checking, deleting, heads, log, opening, reads, replay, tailing
 from eventstore.codec import has_surrogate
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
@@ -65,6 +65,7 @@ class Sessions:
                 prepare=prepare,
                 sender=self.session,
             )
+            self._store.due_hook = self._compact_if_due
             if retain is not None:
                 self._set_retention(retain)
         except BaseException:
@@ -101,6 +102,11 @@ class Sessions:
             handle = self._handles.setdefault(session_id, Session(self, self._store, session_id))
         return handle
 
+    def _compact_if_due(self, session_id: str) -> None:
+        handle = self._handles.get(session_id)  # without one, nobody can have set a threshold
+        if handle is not None:
+            handle._compactor.compact_if_due()
+
     def delete_session(self, session_id: str) -> None:
         """Empties a session and takes it from the list, its metadata too. One that isn't listed is left as it is."""
         check_session_id(session_id)
@@ -115,15 +121,12 @@ class Sessions:
         return self._list_sessions(prefix, ENDLESS if limit is None else limit)
 
     def _list_sessions(self, prefix: str, limit: int) -> Iterator[SessionInfo]:
-        before = ENDLESS
-        while limit > 0:
+        with self._store.read() as connection:
+            listed = heads.listed(connection, prefix, ENDLESS, limit)
+        for start in range(0, len(listed), LIST_WINDOW):
             with self._store.read() as connection:
-                found = reads.list_sessions(connection, prefix, before, min(limit, LIST_WINDOW))
+                found = reads.list_sessions(connection, listed[start : start + LIST_WINDOW])
             yield from found
-            if len(found) < LIST_WINDOW:
-                return
-            limit -= len(found)
-            before = found[-1].seq
 
     # ---- the feed
 
@@ -150,7 +153,9 @@ class Sessions:
         if after is None:
             return self._store.feed.subscribe(listener, None, None)
         replay.check_cursor(after)
-        return self._store.feed.subscribe(listener, None, lambda upto: self._events(after, upto))
+        subscription = self._store.feed.subscribe(listener, None, lambda upto: self._events(after, upto))
+        self._store.compact_due()  # the listener may have appended
+        return subscription
 
     def events(self, after: int = 0) -> Iterator[Event]:
         """The log's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
@@ -188,7 +193,11 @@ class Sessions:
     def poll(self) -> int:
         """Delivers what other processes, or other stores, have written since, and returns how many events that was."""
         self._store.database.check_open()
-        return 0 if self._store.database.in_transaction() else self._store.feed.poll()
+        if self._store.database.in_transaction():
+            return 0
+        delivered = self._store.feed.poll()
+        self._store.compact_due()  # listeners may have appended
+        return delivered
 
     # ---- the whole store
 

@@ -6,6 +6,7 @@ a transaction is rolled back, since its seqs are then given out again.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -25,7 +26,7 @@ from eventstore.totals import PathTotals
 from eventstore.types import Message, MessageLike, Source
 
 GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next update with
-GROWING_CHARACTERS = 16 * 1024 * 1024
+GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too
 
 
 @attrs.define
@@ -52,10 +53,10 @@ class GrowingTexts:
     def put(self, message: int, version: int, growing: Growing) -> None:
         """Keeps a text, and lets the oldest go."""
         self._texts.pop(message, None)
-        if len(growing.text) <= GROWING_CHARACTERS // GROWING_MESSAGES:
-            self._texts[message] = (version, growing)
-            if len(self._texts) > GROWING_MESSAGES:
-                del self._texts[next(iter(self._texts))]
+        self._texts[message] = (version, growing)
+        sizes = {message: kept.size for message, (_, kept) in self._texts.items()}
+        while len(self._texts) > GROWING_MESSAGES or sum(map(sizes.__getitem__, self._texts)) > GROWING_CHARACTERS:
+            del self._texts[next(iter(self._texts))]
 
     def forget(self) -> None:
         """Drops them all."""
@@ -85,7 +86,9 @@ class Store:
         self._logged = 0  # the newest seq that the open transaction logged
         self.feed = Feed(self._read_log, self.committed_seq, sender)
         database.commit_hook = self._committed
-        database.release_hook = self.feed.deliver
+        self.due_hook: Callable[[str], object] = lambda _name: None  # called for sessions that grew, with no lock held
+        self._grown = threading.local()  # the sessions that this thread's writes made longer
+        database.release_hook = self._released
         database.rollback_hook = self._rolled_back
         self.watchers: list[Watcher] = []
         database.closing_hook = self._close_watchers
@@ -162,12 +165,28 @@ class Store:
             self.feed.committed(pending, self._logged)
             self._logged = 0
 
+    def grew(self, name: str) -> None:
+        """Notes that a session has new messages: whether it is to be compacted is asked once they are delivered."""
+        self._grown.__dict__.setdefault("names", {})[name] = None
+
+    def _released(self) -> None:
+        self.feed.deliver()
+        self.compact_due()
+
+    def compact_due(self) -> None:
+        """Compacts what this thread's writes made due. Inside a listener nothing: the outer write goes on to it."""
+        names = self._grown.__dict__.get("names")
+        while names and not self.feed.is_delivering() and not self.database.in_transaction():
+            self.due_hook(names.popitem()[0])
+
     def _rolled_back(self, depth: int) -> None:
         pending, self._logged = self._marks[depth] if depth < len(self._marks) else (0, 0)
         del self._pending[pending:]
         del self._marks[depth:]
         self.totals.forget()
         self.growing.forget()
+        if depth == 0:
+            self._grown.__dict__.clear()
 
     # ---- what a message must pass before it is stored
 
@@ -185,9 +204,10 @@ class Store:
         codec.check_message(message)
         encoded = codec.encode_message(message)
         value = encoded.value
-        return Draft(value["id"], value["role"], encoded, self._stamp(value))
+        return Draft(value["id"], value["role"], encoded, self.stamp(value))
 
-    def _stamp(self, message: Message) -> int:
+    def stamp(self, message: Message) -> int:
+        """The tokens that a message is stamped with."""
         tokens = self._count_tokens(message)
         if not isinstance(tokens, int) or tokens < 0:
             raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")

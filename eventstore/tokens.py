@@ -11,18 +11,36 @@ from typing import Any
 
 import orjson
 
-from eventstore import strict
+from eventstore import media, strict
 from eventstore.types import MessageLike
 
 PER_MESSAGE = 4
 PER_IMAGE = 1_600
 MOST_PER_ATTACHMENT = 20_000
+COUNTED_AT_ONCE = 65_536  # characters: the words of a large text are many times its size in memory
+
+# What parts words becomes a space, all else an x: a word begins at each " x". Splitting a long reply at every update of
+# it would make as many strings as it has words, and take most of the update's time.
+_SHAPE = bytes(ord(" ") if chr(code).isspace() else ord("x") for code in range(128)).ljust(256, b"x")
 
 
 def text_tokens(text: str) -> int:
     """Tokens of one text."""
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    return max(-(-size // 4), -(-13 * len(text.split()) // 10))
+    ascii_only = text.isascii()
+    size = len(text) if ascii_only else len(text.encode("utf-8", "surrogatepass"))
+    words = 0
+    for start in range(0, len(text), COUNTED_AT_ONCE):
+        words += _words(text[start : start + COUNTED_AT_ONCE], ascii_only=ascii_only)
+        if start and not (text[start - 1].isspace() or text[start].isspace()):
+            words -= 1  # one that is cut in two
+    return max(-(-size // 4), -(-13 * words // 10))
+
+
+def _words(text: str, *, ascii_only: bool) -> int:
+    if not ascii_only:
+        return len(text.split())
+    shape = text.encode().translate(_SHAPE)
+    return shape.count(b" x") + shape.startswith(b"x")
 
 
 def _as_text(value: Any) -> str:
@@ -36,29 +54,33 @@ def _payload_bytes(payload: str) -> int:
     """The bytes that a data: URL, or bare base64, stands for."""
     start = payload.find(",") + 1 if payload[:5].lower() == "data:" else 0
     size = len(payload) - start
-    if start and not payload[:start].lower().endswith(";base64,"):
+    if start and not payload[max(0, start - 8) : start].lower().endswith(";base64,"):
         return size
     return size * 3 // 4 - payload.count("=", -2)
 
 
+def _media_type(value: Mapping[str, Any]) -> str | None:
+    """The media type that an object declares, unless it is text."""
+    declared = media.declared_type(value)
+    return declared.lower() if declared is not None and media.is_media_type(declared) else None
+
+
+def _carried(value: Mapping[str, Any]) -> str | None:
+    """The key of the string in which an object may carry an attachment, or a link to one."""
+    return next((key for key in ("url", "data") if isinstance(value.get(key), str)), None)
+
+
 def _media_tokens(part: Mapping[str, Any], media_type: str | None) -> int:
     """Tokens of what a part carries inline: in `url`, and where it declares media that isn't text, in `data`."""
-    payload = part.get("url", None if media_type is None else part.get("data"))
-    if not isinstance(payload, str):
+    key = _carried(part)
+    if key is None or (key == "data" and media_type is None):
         return 0
     if media_type is not None and media_type.startswith("image/"):
         return PER_IMAGE
-    if "url" in part and payload[:5].lower() != "data:":
+    payload = part[key]
+    if key == "url" and payload[:5].lower() != "data:":
         return 0  # a link: its bytes are elsewhere
     return min(-(-_payload_bytes(payload) // 4), MOST_PER_ATTACHMENT)
-
-
-def _media_type(value: Any) -> str | None:
-    """The media type that an object declares, unless it is text."""
-    if not isinstance(value, (dict, Mapping)):
-        return None
-    declared = value.get("mediaType")
-    return declared if isinstance(declared, str) and not declared.startswith("text/") else None
 
 
 def _value_tokens(value: Any) -> int:
@@ -68,22 +90,31 @@ def _value_tokens(value: Any) -> int:
     if isinstance(value, str):
         return text_tokens(value)
     text = _as_text(value)
-    if '"mediaType"' not in text:
-        return text_tokens(text)
+    if 'mediaType":' in text or 'mimeType":' in text or 'media_type":' in text or '"url":"data:' in text:
+        tokens, rest = _without_media(value)
+        return tokens + text_tokens(_as_text(rest) if tokens else text)
+    return text_tokens(text)
+
+
+def _without_media(value: Any) -> tuple[int, Any]:
+    """(the tokens of the attachments in a value, the value without them)."""
     total = 0
-    stack = [value]
+    holder: list[Any] = [value]
+    stack: list[tuple[Any, Any]] = [(holder, 0)]
     while stack:
-        item = stack.pop()
-        media_type = _media_type(item)
-        tokens = _media_tokens(item, media_type) if media_type is not None else 0
-        if tokens:
-            total += tokens
-            text = text.replace(item.get("url", item.get("data")), "", 1)
-        elif isinstance(item, Mapping):
-            stack.extend(item.values())
+        container, key = stack.pop()
+        item = container[key]
+        if isinstance(item, (dict, Mapping)):
+            container[key] = copy = dict(item)
+            media_type = _media_type(item)
+            if media_type is not None and (tokens := _media_tokens(item, media_type)):
+                total += tokens
+                copy[_carried(item)] = ""
+            stack.extend((copy, inner) for inner in copy)
         elif isinstance(item, (list, tuple)):
-            stack.extend(item)
-    return total + text_tokens(text)
+            container[key] = copied = list(item)
+            stack.extend((copied, index) for index in range(len(copied)))
+    return total, holder[0]
 
 
 def _part_tokens(part: Mapping[str, Any]) -> int:

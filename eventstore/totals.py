@@ -1,18 +1,21 @@
-"""The bytes and tokens of a path, without reading it again at every call.
+"""The bytes and tokens of a path, whole or as it is shown, without reading it again at every call.
 
-Kept per session: the sum up to a message some way behind the leaf. It stays right while the session's later events
-touch nothing up to there, which a walk over those few envelopes tells; the rest is one short range of an index. So the
-cost doesn't grow with the conversation while it grows at its end, and no answer rests on a stale sum.
+A session without branches has its totals in its head. For any other is kept, of either kind, the sum up to a message
+some way behind the leaf. It stays right while the session's later events touch nothing up to there, which a walk over
+those few envelopes tells; the rest is one short range of an index. So the cost doesn't grow with the conversation while
+it grows at its end, and no answer rests on a stale sum.
 """
 
 from __future__ import annotations
 
 import attrs
 
-from eventstore import heads, log, messages
+from eventstore import heads, log, messages, summaries, tree
 from eventstore.driver import Connection, fetch_one
 from eventstore.messages import Stretch
 from eventstore.paths import Path
+from eventstore.segments import Descent, Segment
+from eventstore.summaries import Shown
 
 TAIL = 64  # messages behind which the kept sum ends: updates of a growing reply don't touch it
 MOST_EVENTS = 5_000  # beyond so many events since, summing anew is as quick
@@ -33,48 +36,67 @@ class PathTotals:
     """Sums of paths, one kept per session."""
 
     def __init__(self) -> None:
-        self._sums: dict[int, _Sum] = {}
+        self._sums: dict[tuple[int, bool], _Sum] = {}
 
     def forget(self) -> None:
         """Drops what was kept: after a rollback, seqs are given out again."""
         self._sums.clear()
 
-    def of(self, connection: Connection, path: Path) -> tuple[int, int]:
-        """(bytes, tokens) of every message on a path, whatever its cut."""
+    def of(self, connection: Connection, path: Path, *, compacted: bool = False) -> tuple[int, int]:
+        """(bytes, tokens) of every message on a path, or of what it shows, whatever its cut."""
         head = heads.load(connection, path.session)
+        whole = not compacted or not summaries.newest(connection, path.session)
+        if head is not None and whole and tree.is_one_path(connection, path.session, path.leaf):
+            return head.bytes, head.tokens
         last = head.last if head is not None else 0
-        kept = self._sums.get(path.session)
-        if kept is not None and not _holds(connection, kept, last):
+        kept = self._sums.get((path.session, compacted))
+        if kept is not None and not _holds(connection, kept, last, compacted):
             kept = None
         size = tokens = 0
-        tail: list[Stretch] = []
-        for stretch in attrs.evolve(path, cut=path.leaf.seq + 1).stretches(connection):
-            meets = kept is not None and stretch.chain == kept.chain and kept.seq < stretch.high
+        tail: list[Segment] = []
+        path = attrs.evolve(path, cut=tree.ENDLESS)
+        for segment in Descent(connection, path, compacted=compacted, whole=kept is None).all(connection):
+            meets = (
+                kept is not None
+                and isinstance(segment, Stretch)
+                and segment.chain == kept.chain
+                and segment.low <= kept.seq < segment.high
+            )
             if kept is not None and meets:
                 size, tokens = size + kept.bytes, tokens + kept.tokens
-                stretch = Stretch(stretch.chain, kept.seq + 1, stretch.high)
-            more_size, more_tokens = messages.totals(connection, stretch)
+                segment = Stretch(segment.chain, kept.seq + 1, segment.high)  # type: ignore[union-attr]
+            more_size, more_tokens = _sum_of(connection, segment)
             size, tokens = size + more_size, tokens + more_tokens
-            tail.append(stretch)
+            tail.append(segment)
             if meets:
                 break
         kept = _sum_behind(connection, last, tail, size, tokens) or (kept and attrs.evolve(kept, last=last))
         if kept is not None:
-            self._sums[path.session] = kept
+            self._sums[path.session, compacted] = kept
         return size, tokens
 
 
-def _sum_behind(connection: Connection, last: int, tail: list[Stretch], size: int, tokens: int) -> _Sum | None:
+def _sum_of(connection: Connection, segment: Segment) -> tuple[int, int]:
+    if isinstance(segment, Shown):
+        return segment.bytes, segment.tokens
+    return messages.totals(connection, segment)
+
+
+def _sum_behind(connection: Connection, last: int, tail: list[Segment], size: int, tokens: int) -> _Sum | None:
     """The sum up to the message that `TAIL` others follow, if `tail` (newest first) reaches so far."""
     missing = TAIL
-    for stretch in tail:
-        newest = messages.sizes(connection, stretch, missing + 1, newest_first=True)
+    for segment in tail:
+        if isinstance(segment, Shown):
+            size, tokens = size - segment.bytes, tokens - segment.tokens
+            missing = max(missing - 1, 0)
+            continue
+        newest = messages.sizes(connection, segment, missing + 1, newest_first=True)
         behind = len(newest) > missing
-        low = newest[missing][0] + 1 if behind else stretch.low
-        less_size, less_tokens = messages.totals(connection, Stretch(stretch.chain, low, stretch.high))
+        low = newest[missing][0] + 1 if behind else segment.low
+        less_size, less_tokens = messages.totals(connection, Stretch(segment.chain, low, segment.high))
         size, tokens = size - less_size, tokens - less_tokens
         if behind:
-            return _Sum(last, stretch.chain, low - 1, size, tokens)
+            return _Sum(last, segment.chain, low - 1, size, tokens)
         missing -= len(newest)
     return None
 
@@ -86,16 +108,17 @@ WITH RECURSIVE walk(seq, back, type, message) AS (
     SELECT e.seq, e.back, e.type, e.message FROM walk w JOIN event e ON e.seq = w.seq - w.back
     WHERE w.back > 0 AND e.seq > ?2
 )
-SELECT count(*) FROM walk WHERE seq > ?2 AND (type IN (?4, ?5, ?6) OR (type = ?7 AND message <= ?3))
+SELECT count(*) FROM walk WHERE seq > ?2 AND (type IN (?4, ?5, ?6, ?7, ?8) OR (type = ?9 AND message <= ?3))
 """
 
 
-def _holds(connection: Connection, kept: _Sum, last: int) -> bool:
+def _holds(connection: Connection, kept: _Sum, last: int, compacted: bool) -> bool:
     """Whether no event since has touched what the sum counts."""
     if last == kept.last:
         return True
     if not kept.last < last <= kept.last + MOST_EVENTS:
         return False
-    types = (log.DELETE, log.CLEAR, log.DELETE_SESSION, log.UPDATE)
+    overlays = (log.COMPACT, log.COMPACTION) if compacted else (log.DELETE, log.DELETE)
+    types = (log.DELETE, log.CLEAR, log.DELETE_SESSION, *overlays, log.UPDATE)
     (touching,) = fetch_one(connection, _TOUCHING, (last, kept.last, kept.seq, *types))
     return not touching

@@ -105,6 +105,12 @@ def last_in_chain(connection: Connection, chain: int) -> int | None:
     return None if seq is None else int(seq)
 
 
+def is_one_path(connection: Connection, session: int, leaf: Position) -> bool:
+    """Whether a session is one chain that ends at `leaf`: then its path is all that the session holds."""
+    (count,) = fetch_one(connection, "SELECT count(*) FROM (SELECT 1 FROM chain WHERE session = ? LIMIT 2)", (session,))
+    return count == 1 and last_in_chain(connection, leaf.chain) == leaf.seq
+
+
 def chains(connection: Connection, session: int) -> list[int]:
     """The keys of a session's chains, ascending: a chain comes behind the one that it forks from."""
     return [key for (key,) in fetch(connection, "SELECT key FROM chain WHERE session = ? ORDER BY key", (session,))]
@@ -147,6 +153,16 @@ def ranges_down(connection: Connection, first: Range) -> Iterator[Range]:
 def path(connection: Connection, position: Position) -> Iterator[Range]:
     """The ranges of the path to a message, from the message's own chain to the root's."""
     return ranges_down(connection, bound(connection, position))
+
+
+def holds(connection: Connection, first: Range, position: Position) -> bool:
+    """Whether a position, a dead one too, lies in `first` or in the ranges that it hangs on."""
+    for chain, end in ranges_down(connection, first):
+        if chain == position.chain:
+            return position.seq < end
+        if end <= position.seq:  # a fork's bound is above all that lies below it
+            return False
+    return False
 
 
 def survivor(connection: Connection, ranges: Iterator[Range]) -> Position | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -165,3 +165,19 @@ class Compaction(JsonReady):
     summary: str
     created_at: datetime
     seq: int
+
+
+@attrs.frozen
+class CompactResult:
+    """What a compact function gives: a summary of the messages from one to another, both of them covered.
+
+    The id of a summary that was given stands for the first or the last message that it covers.
+    """
+
+    from_message_id: str
+    to_message_id: str
+    summary: str
+
+
+CompactFunction: TypeAlias = Callable[[list[Message]], CompactResult | None]
+AsyncCompactFunction: TypeAlias = Callable[[list[Message]], Awaitable[CompactResult | None]]

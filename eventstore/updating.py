@@ -11,6 +11,8 @@ from eventstore.appending import Appending, Overlay, check_parent
 from eventstore.bodies import Growing
 from eventstore.driver import fetch_one
 from eventstore.events import Updated
+from eventstore.log import Envelope
+from eventstore.seams import reach
 from eventstore.store import Draft, Store
 from eventstore.tree import Position
 from eventstore.types import UNCHECKED, AppendResult, Message, MessageLike, ParentId, Source
@@ -81,14 +83,15 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
     text = draft.encoded.text
     if size == draft.encoded.size and digest == codec.digest(text):
         stored = bodies.read(write.connection, version)
-        if stored is not None and stored.text == text:
+        if stored is not None and (stored.text, stored.media) == (text, draft.encoded.media):
             return None
     envelope = write.next(
         log.UPDATE, message=position.seq, role=draft.role, bytes=draft.encoded.size, tokens=draft.tokens
     )
     growing = _growing(write, position.seq, version, size, draft)
-    inserted = None if growing is None else bodies.grows(growing, text)
+    inserted = None if growing is None else bodies.grows(growing, draft.encoded)
     if growing is not None and inserted is not None:
+        reach("decided")
         if write.keeps_current_only():
             bodies.forget_digest(write.connection, version)
         envelope.base = growing.owner
@@ -96,16 +99,29 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
         envelope.flags = draft.encoded.flags
         pieces = bodies.add_insertion(write.connection, growing, envelope.seq, *inserted)
         write.append(envelope, None)
-        grown = Growing(growing.owner, growing.base_size, growing.pieces + pieces, text)
+        grown = Growing(growing.owner, growing.base_size, growing.pieces + pieces, text, draft.encoded.media)
     else:
-        if write.keeps_current_only():
-            bodies.drop(write.connection, version)
-        grown = Growing(envelope.seq, len(text), write.log(envelope, draft.encoded), text)
+        pieces = _rewrite(write, envelope, version, draft)
+        grown = Growing(envelope.seq, len(text), pieces, text, draft.encoded.media)
     write.store.growing.put(position.seq, envelope.seq, grown)
     if write.is_heard():
-        message = codec.decode_message(text, draft.encoded.flags)
-        write.emit(Updated, envelope.seq, message=message)
+        write.emit(Updated, envelope.seq, message=codec.own_value(draft.encoded))
     return envelope.seq
+
+
+def _rewrite(write: Write, envelope: Envelope, version: int, draft: Draft) -> int:
+    """Logs a version whole, and returns in how many pieces beside its row.
+
+    The old body goes first, so that the file can use its pages; but attachments are referred to anew before that, so
+    that those of both versions stay where they are.
+    """
+    drops = write.keeps_current_only()
+    if drops and not draft.encoded.media:
+        bodies.drop(write.connection, version)
+    pieces = write.log(envelope, draft.encoded)
+    if drops and draft.encoded.media:
+        bodies.drop(write.connection, version)
+    return pieces
 
 
 def _growing(write: Write, message: int, version: int, size: int, draft: Draft) -> Growing | None:

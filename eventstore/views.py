@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-from eventstore import driver, log, reads, schema
+from eventstore import driver, heads, log, reads, schema
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import StoreClosed
 from eventstore.fold import Fold
@@ -51,7 +51,8 @@ class StoreView:
         if limit is not None:
             check_limit("limit", limit, 0)
         with self._past.read_all() as connection:
-            found = reads.list_sessions(connection, prefix, self.seq + 1, -1 if limit is None else limit)
+            listed = heads.listed(connection, prefix, self.seq + 1, -1 if limit is None else limit)
+            found = reads.list_sessions(connection, listed)
         return iter(found)
 
 

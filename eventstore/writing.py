@@ -104,9 +104,9 @@ class Write:
             seq += 1
             encoded = draft.encoded
             text, flags = encoded.text, encoded.flags
-            if encoded.size > deltas.SLICE_BYTES:
-                text, rest = self._sliced(seq, text)
-                flags |= bodies.PIECES if rest else 0
+            if encoded.size > deltas.SLICE_BYTES or encoded.media:
+                placed = bodies.place(self.connection, seq, encoded)
+                text, flags = placed.row, placed.flags
             envelope = Envelope(
                 seq, session, back, type, now, draft.id, None, parent, touch, draft.role, encoded.size, draft.tokens,
                 created_at, None, codec.digest(encoded.text), flags,
@@ -120,12 +120,6 @@ class Write:
         reach("applied")
         return run
 
-    def _sliced(self, seq: int, text: str) -> tuple[str, int]:
-        """The part of a long text that its event's row holds; the others are stored, and counted."""
-        first, *rest = deltas.slices(text)
-        bodies.add_pieces(self.connection, seq, seq, len(first), rest)
-        return first, len(rest)
-
     def _name_session(self) -> int:
         self.session = self._last + 1
         log.add_session(self.connection, self.session, self.name)
@@ -134,14 +128,14 @@ class Write:
     def log(self, envelope: Envelope, body: Encoded | None = None) -> int:
         """Appends an event with its body, applies it, and returns how many pieces the body took beside its row."""
         reach("decided")
-        text, pieces = None if body is None else body.text, 0
-        if body is not None:
-            if body.size > deltas.SLICE_BYTES:
-                text, pieces = self._sliced(envelope.seq, body.text)
-            envelope.digest = codec.digest(body.text)
-            envelope.flags = body.flags | (bodies.PIECES if pieces else 0)
-        self.append(envelope, text)
-        return pieces
+        if body is None:
+            self.append(envelope, None)
+            return 0
+        placed = bodies.place(self.connection, envelope.seq, body)
+        envelope.digest = codec.digest(body.text)
+        envelope.flags = placed.flags
+        self.append(envelope, placed.row)
+        return placed.pieces
 
     def append(self, envelope: Envelope, text: str | None) -> None:
         """Appends an event whose body is stored already, or is `text`, and applies it."""

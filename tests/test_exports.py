@@ -36,9 +36,9 @@ def classes(module: object, root: type) -> set[str]:
 
 ERRORS = classes(errors, EventStoreError)
 EVENTS = classes(events, Event)
-HANDLES = {"Sessions", "Session", "StoreView", "Subscription"}
-ALIASES = {"Message", "MessageLike", "Source", "Progress"}
-FUNCTIONS = {"estimate_tokens"}
+HANDLES = {"CompactResult", "Sessions", "Session", "StoreView", "Subscription"}
+ALIASES = {"Message", "MessageLike", "Source", "Progress", "CompactFunction", "AsyncCompactFunction"}
+FUNCTIONS = {"create_compact_function", "estimate_tokens"}
 
 SIGNATURES = {
     (
@@ -83,6 +83,11 @@ SIGNATURES = {
     (Session, "tree"): "",
     (Session, "get_leaves"): "",
     (Session, "get_latest_leaf"): "*below",
+    (Session, "get_compactions"): "",
+    (Session, "on_compaction"): "function",
+    (Session, "compact_after"): "tokens",
+    (Session, "compact"): "*leaf_id",
+    (Session, "add_compaction"): "summary from_message_id to_message_id *created_at",
     (Session, "token_estimate"): "*leaf_id *compacted",
     (Session, "subscribe"): "listener *after",
     (Session, "events"): "after",

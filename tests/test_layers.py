@@ -18,13 +18,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
     ("errors", "types", "events", "clock", "seams"),
     # pure: text and numbers in, text and numbers out
-    ("strict", "codec", "deltas", "tokens", "prepare", "names"),
+    ("strict", "media", "codec", "deltas", "tokens", "prepare", "names", "overlays", "prompt"),
     # SQLite: the border, the file's tables, connections and transactions
     ("driver", "schema", "opening", "readers", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "bodies", "tree", "fold"),
+    ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold"),
     # reads of one state, and the feed
-    ("messages", "paths", "totals", "history", "reads", "replay", "feed", "tailing"),
+    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "tailing"),
     # what the parts of one store share
     ("store",),
     # one module for each thing that is done to it
@@ -35,6 +35,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "appending",
         "updating",
         "deleting",
+        "compacting",
+        "summarizing",
+        "compaction",
         "describing",
         "importing",
         "copying",

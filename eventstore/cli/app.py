@@ -6,13 +6,14 @@ import click
 
 from eventstore import __version__
 from eventstore.cli.checking import verify
+from eventstore.cli.compacting import compact
 from eventstore.cli.demo import demo
 from eventstore.cli.frame import App
 from eventstore.cli.reading import sessions, show, tree
 from eventstore.cli.tailing import tail
 from eventstore.cli.transfer import export, import_files
 
-COMMANDS = (demo, import_files, export, sessions, tree, show, tail, verify)
+COMMANDS = (demo, import_files, export, sessions, tree, show, tail, compact, verify)
 
 
 @click.group(cls=App, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -73,13 +73,18 @@ def database(help: str = "The store's file.", default: str | None = DEFAULT) -> 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON (in ASCII), for programs.")
 
 
-def open_to_read(path: str) -> Sessions:
-    """The store in the file, opened read-only. No command that reads makes a file."""
+def require_file(path: str) -> None:
+    """Fails unless the file is there."""
     if not os.path.lexists(path):
         raise Failure(
             f"{path}: there is no such file. Name a store with --db PATH or {VARIABLE}; "
             "`eventstore import FILE` and `eventstore demo --db PATH` make one"
         )
+
+
+def open_to_read(path: str) -> Sessions:
+    """The store in the file, opened read-only. No command that reads makes a file."""
+    require_file(path)
     return Sessions(path, read_only=True)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from eventstore import Message, MessageInfo, Session, SessionInfo
 from eventstore.cli import drawing, render
+from eventstore.cli.compacting import covered
 from eventstore.cli.frame import Failure, as_json, database, open_to_read, require_session
 from eventstore.cli.screen import Screen, to_json
 
@@ -81,7 +82,8 @@ def tree(session_id: str, path: str, as_json: bool) -> None:
     """Draw the branches of a session.
 
     Messages on the active path are marked, the active leaf is named. One run of messages stays in its column; a branch
-    beside it begins a column further in. Ids are shortened to what tells them apart: `show --leaf` takes them so.
+    beside it begins a column further in. A summary stands above the first message that it covers. Ids are shortened to
+    what tells them apart: `show --leaf` takes them so.
     """
     screen = Screen()
     with open_to_read(path) as store:
@@ -93,7 +95,8 @@ def tree(session_id: str, path: str, as_json: bool) -> None:
         if as_json:
             infos = ({**info.to_dict(), "on_active_path": info.id in active} for info in session.tree())
             about = f'"session_id":{to_json(session_id)},"active_leaf":{to_json(leaf_id)}'
-            write_list(screen, infos, f'{{{about},"messages":', "}")
+            compactions = to_json([compaction.to_dict() for compaction in session.get_compactions()])
+            write_list(screen, infos, f'{{{about},"compactions":{compactions},"messages":', "}")
             return
         _print_tree(screen, session, active, leaf_id)
 
@@ -101,10 +104,14 @@ def tree(session_id: str, path: str, as_json: bool) -> None:
 def _print_tree(screen: Screen, session: Session, active: Mapping[str, None], leaf_id: str | None) -> None:
     infos = list(session.tree())
     screen.print(_summary(screen, session.info(), len(session.get_leaves())), crop=True)
+    summaries = {each.message_ids[0]: each for each in covered(session)}
     id_length = drawing.short_ids(info.id for info in infos)
     for row in drawing.rows(infos, active, leaf_id):
         if row.begins_tree:
             screen.print()
+        if row.info.id in summaries:
+            line = screen.pick("│ ", "| ") * row.depth + summaries[row.info.id].line(screen)
+            screen.print(Text(line, style="bold"), crop=True)
         screen.print(render.row_text(screen, row, session.get_message(row.info.id), id_length), crop=True)
 
 
@@ -130,21 +137,24 @@ def _summary(screen: Screen, info: SessionInfo, leaves: int) -> Text:
 @_SESSION
 @click.option("--leaf", "leaf", metavar="ID", help="Show the path to this message (its id, or how its id begins).")
 @click.option("--all", "everything", is_flag=True, help="Show the messages of all branches, each once.")
+@click.option("--compacted", is_flag=True, help="Show summaries in the place of what they cover, as a model reads it.")
 @database()
 @as_json
-def show(session_id: str, leaf: str | None, everything: bool, path: str, as_json: bool) -> None:
+def show(session_id: str, leaf: str | None, everything: bool, compacted: bool, path: str, as_json: bool) -> None:
     """Show the messages of a session.
 
     Those of its active path, oldest first, unless another path or all of them are asked for.
     """
     if everything and leaf is not None:
         raise click.UsageError("--leaf names one path and --all means every one: leave one out.")
+    if everything and compacted:
+        raise click.UsageError("--compacted shows one path and --all every message: leave one out.")
     screen = Screen()
     with open_to_read(path) as store:
         require_session(store, path, session_id)
         session = store.session(session_id)
         leaf_id = None if leaf is None else _find(session, leaf)
-        shown = _everything(session) if everything else _path(session, leaf_id)
+        shown = _everything(session) if everything else _path(session, leaf_id, compacted)
         if as_json:
             write_list(screen, (message for message, _, _ in shown))
             return
@@ -152,10 +162,11 @@ def show(session_id: str, leaf: str | None, everything: bool, path: str, as_json
             screen.print(render.message_text(screen, message, info, screen.name(note)))
 
 
-def _path(session: Session, leaf_id: str | None) -> Iterator[tuple[Message, MessageInfo | None, str]]:
+def _path(session: Session, leaf_id: str | None, compacted: bool) -> Iterator[tuple[Message, MessageInfo | None, str]]:
     infos = {info.id: info for info in session.get_history_row_stats(leaf_id=leaf_id)}
-    for message in session.history(leaf_id=leaf_id, compacted=False):
-        yield message, infos.get(message["id"]), ""
+    for message in session.history(leaf_id=leaf_id, compacted=compacted):
+        info = infos.get(message["id"])
+        yield message, info, "a summary" if info is None and compacted else ""
 
 
 def _everything(session: Session) -> Iterator[tuple[Message, MessageInfo, str]]:

@@ -82,7 +82,7 @@ def export(
 def _listed(connection: Connection, names: Iterable[str] | None) -> list[SessionInfo]:
     """The sessions to export. All of them come in the order of their activity, so that an import lists them alike."""
     if names is None:
-        return reads.list_sessions(connection, "", tree.ENDLESS, -1)[::-1]
+        return reads.list_sessions(connection, heads.listed(connection, "", tree.ENDLESS, -1)[::-1])
     infos = []
     for name in dict.fromkeys(names):
         if not _is_listed(connection, name):

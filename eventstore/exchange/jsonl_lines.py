@@ -85,7 +85,7 @@ def step_line(step: Step) -> bytes:
 def _line(fields: dict[str, Any], body: Encoded | None = None) -> bytes:
     text = codec.encode(fields).text
     if body is not None:
-        text = f'{text[:-1]},"body":{body.text}}}'
+        text = f'{text[:-1]},"body":{codec.full_text(body)}}}'
     return text.encode() + b"\n"
 
 
@@ -171,6 +171,8 @@ def _step(type: str, fields: dict[str, Any], body: Encoded | None) -> Step:
     if body is not None:
         _check_body(type, body.value, found)
         found["bytes"] = body.size
+        if type in ("import", "update"):
+            body = codec.without_media(body)
     return Step(type=type, body=body, **found)
 
 

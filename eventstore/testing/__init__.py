@@ -20,6 +20,7 @@ from eventstore.testing.invariants import check_invariants
 from eventstore.testing.machine import SessionMachine
 from eventstore.testing.strategies import conversations, messages
 from eventstore.testing.writes import (
+    AddCompaction,
     Append,
     AppendMany,
     Clear,
@@ -38,6 +39,7 @@ from eventstore.testing.writes import (
 )
 
 __all__ = [
+    "AddCompaction",
     "Append",
     "AppendMany",
     "Clear",

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from eventstore import Session, Sessions
 from eventstore.testing import writes as kinds
-from eventstore.testing.writes import Write, write_kinds, writes
+from eventstore.testing.writes import Write, any_write, write_kinds, writes
 
 _KINDS = write_kinds()
 
@@ -75,6 +75,7 @@ class SessionMachine(RuleBasedStateMachine):
         """Closes the store. An override calls it."""
         self.sessions.close()
 
+    add_compaction = _rule_of(kinds.AddCompaction, "add_compaction")
     append = _rule_of(kinds.Append, "append")
     append_many = _rule_of(kinds.AppendMany, "append_many")
     repeat_append = _rule_of(kinds.RepeatAppend, "repeat_append")
@@ -98,7 +99,7 @@ class SessionMachine(RuleBasedStateMachine):
             if not kept:
                 raise _RolledBack
 
-    @rule(write=st.one_of(*_KINDS.values()))
+    @rule(write=any_write())
     def write_elsewhere(self, write: Write) -> None:
         """A write to another session of the store."""
         write.apply(self.elsewhere)

@@ -74,6 +74,7 @@ _PARTS = st.lists(
     ),
     max_size=3,
 )
+_SHAPES = 15
 _EXTRA_KEYS = st.dictionaries(
     keys().filter(lambda key: key not in {"id", "role", "parts", "metadata"}), json_values(), max_size=2
 )
@@ -84,9 +85,13 @@ def _messages(draw: DrawFn, ids: SearchStrategy[str] | None, roles: SearchStrate
     message: dict[str, Any] = {
         "id": draw(message_ids() if ids is None else ids),
         "role": draw(all_roles() if roles is None else roles),
-        "parts": draw(_PARTS),
+        "parts": [],
     }
-    shape = draw(st.integers(0, 7))
+    shape = draw(st.integers(0, _SHAPES))
+    if shape < _SHAPES // 2:  # half are plain: whole histories of the others would be too large to draw
+        message["parts"].append({"type": "text", "text": draw(texts())})
+        return cast(Message, message)
+    message["parts"] = draw(_PARTS)
     if shape & 1:
         message["metadata"] = draw(objects())
     if shape & 2:

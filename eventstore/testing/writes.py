@@ -11,11 +11,12 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import attrs
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from eventstore import LATEST, ImportRow, Message, Session
 from eventstore.testing.strategies import conversations, messages
@@ -222,17 +223,39 @@ class ImportMany(Write):
         )
 
 
+@attrs.frozen
+class AddCompaction(Write):
+    """Shows a summary in the place of a range, on the path to message `leaf`, of entries as a read shows them there."""
+
+    summary: str
+    leaf: int
+    first: int
+    length: int
+
+    def apply(self, session: Session) -> None:
+        leaf_id = existing_id(session, self.leaf)
+        if leaf_id is None:
+            return
+        shown = [message["id"] for message in session.get_history(leaf_id=leaf_id)]
+        first = self.first % len(shown)
+        session.add_compaction(self.summary, shown[first], shown[min(first + self.length, len(shown) - 1)])
+
+
 _NUMBERS = st.integers(0, 30)
 _PARENTS = st.none() | _NUMBERS
-_PLACES: SearchStrategy[Any] = st.just(LATEST) | st.just(LATEST) | _PARENTS
+_PLACES: SearchStrategy[Any] = st.just(LATEST) | _PARENTS
+_RARE = frozenset({Clear, DeleteBranch, RepeatAppend, SetMetadata})
+"""What ends a history, or adds little to it."""
 
 
+@cache
 def write_kinds(
     *, ids: SearchStrategy[str] | None = None, roles: SearchStrategy[str] | None = None
 ) -> dict[type[Write], SearchStrategy[Write]]:
     """How each kind of write is drawn. `ids` and `roles` narrow the new messages in them."""
     new = messages(ids=ids, roles=roles)
     trees = conversations(ids=ids, roles=roles, max_size=5)
+    summaries = texts().filter(lambda text: bool(text.strip()))
     return {
         Append: st.builds(Append, new, _PLACES),
         AppendMany: st.builds(AppendMany, st.lists(new, max_size=4), _PLACES),
@@ -240,14 +263,23 @@ def write_kinds(
         Update: st.builds(Update, _NUMBERS, new),
         Grow: st.builds(Grow, _NUMBERS, texts()),
         Upsert: st.builds(Upsert, new, st.none() | _NUMBERS, _PLACES),
-        Delete: st.builds(Delete, st.lists(_NUMBERS, max_size=4)),
+        Delete: st.builds(Delete, st.lists(_NUMBERS, min_size=1, max_size=4)),
         DeleteBranch: st.builds(DeleteBranch, _NUMBERS),
         Clear: st.builds(Clear),
         SelectLeaf: st.builds(SelectLeaf, _NUMBERS),
         SetMetadata: st.builds(SetMetadata, objects()),
         Import: st.builds(Import, new, times(), _PARENTS),
+        AddCompaction: st.builds(AddCompaction, summaries, _NUMBERS, _NUMBERS, st.integers(0, 4)),
         ImportMany: st.builds(ImportMany, trees.flatmap(st.permutations), times(), _PARENTS),
     }
+
+
+@st.composite
+def any_write(draw: DrawFn, ids: SearchStrategy[str] | None = None, roles: SearchStrategy[str] | None = None) -> Write:
+    """One write: the rare kinds less often, or most sessions stay almost empty."""
+    kinds = write_kinds(ids=ids, roles=roles)
+    kind = draw(st.sampled_from([kind for kind in kinds for _ in range(1 if kind in _RARE else 3)]))
+    return draw(kinds[kind])
 
 
 def writes(
@@ -261,6 +293,4 @@ def writes(
 
     `ids` and `roles` narrow the new messages in them.
     """
-    kinds = write_kinds(ids=ids, roles=roles)
-    often = [kinds[Append], kinds[AppendMany], kinds[Append], kinds[Grow]]  # or most histories stay almost empty
-    return st.lists(st.one_of(*often, *kinds.values()), min_size=min_size, max_size=max_size)
+    return st.lists(any_write(ids, roles), min_size=min_size, max_size=max_size)

@@ -7,7 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks.appending import append_batch, append_full, append_normal, append_spread, import_batch
+from tests.benchmarks.attachments import append_image, base64_speed, read_images
 from tests.benchmarks.bench import Bench, Benchmark
+from tests.benchmarks.compacting import overlay_reads, threshold_check
 from tests.benchmarks.following import follow_append, follow_process, poll
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
@@ -28,11 +30,15 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_reads,
         long_append,
         history_memory,
+        append_image,
+        read_images,
         mirror_events,
         poll,
         follow_append,
         follow_process,
         async_append,
+        threshold_check,
+        overlay_reads,
         long_tree,
         disk,
         import_batch,
@@ -40,6 +46,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         list_sessions,
         whole_store,
         first_read,
+        base64_speed,
     )
 }
 """In the order of the table: first what has a target."""

@@ -26,6 +26,7 @@ RANGE_CHECKED = "a compaction's range is two messages of one path, in order, and
 OVERLAY_AS_ANCHOR = "an overlay's id in a range stands for its first or last message, so that the compaction applies"
 OUTLIVES_ANCHOR = "an overlay outlives the message that it starts or ends at"
 RANDOM_IDS = "the ids of overlays are random, so that no imported message can have one beforehand"
+IMPORTED_SHOWN = "an imported message is shown like any other, also under the id of an overlay of its session"
 AS_READ = "the recent window counts overlays as read, and never shows covered messages"
 TOLD = "a called compact() raises what the summariser raised"
 OWN_START = "a compaction starts at an earlier overlay's start only where it covers that overlay"
@@ -123,6 +124,8 @@ DIFFERENCES: dict[str, dict[str, Steps]] = {
         UNKNOWN_BRANCHES: (68, 69, 71, 72, 73),
     },
     "import-child-before-parent-leaf": {PARENT_FIRST: (0, 5)},
+    "import-hidden-row-branches": {IMPORTED_SHOWN: (7, 8, 9)},
+    "import-own-compaction-hidden": {IMPORTED_SHOWN: (6, 7, 8, 10, 11, 12, 14)},
     "import-quirk-self-parent": {OWN_PARENT: (0, 1, 2)},
     "import-row-becomes-hidden-later": {RANDOM_IDS: (4, 5, 6, 7)},
     "import-unknown-parent": {PARENT_FIRST: (0, 4, 6)},

@@ -26,6 +26,7 @@ import eventstore.testing
 import projections
 from eventstore import EventStoreError, Session, Sessions, StoreView
 from eventstore.cli.app import app
+from tests.docs.model_server import serving
 from tests.docs.pages import ROOT, Block, Page, all_pages, read_page, reference
 from tests.docs.running import compile_block, page_module
 
@@ -36,12 +37,21 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
 by_page = pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 
 
+@pytest.fixture(scope="module")
+def model_server() -> Iterator[str]:
+    """Where the pages' model answers."""
+    with serving() as address:
+        yield address
+
+
 @pytest.fixture
-def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_server: str) -> Path:
     """A fresh folder to work in, with the export that the pages speak of."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("EVENTSTORE_DB", raising=False)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("OPENAI_BASE_URL", model_server)
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
     shutil.copy(EXPORT, "conversations.json")
     return tmp_path
 

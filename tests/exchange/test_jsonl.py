@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -58,6 +59,12 @@ def test_what_is_imported_is_equal_and_the_second_import_writes_nothing(
             assert same(here.session("x"), third.session("x"))
 
 
+def with_numbered_overlays(text: str) -> str:
+    """The ids of overlays, which are random, as numbers in the order of their coming."""
+    numbers: dict[str, int] = {}
+    return re.sub(r"compaction_[0-9a-f]{32}", lambda m: f"compaction_{numbers.setdefault(m[0], len(numbers))}", text)
+
+
 @given(writes(max_size=8), writes(max_size=8))
 def test_what_is_written_after_an_import_is_what_would_have_been(
     folder: Path, history: list[Write], later: list[Write]
@@ -73,7 +80,7 @@ def test_what_is_written_after_an_import_is_what_would_have_been(
         one, other = reads(here.session()), reads(there.session())
         for key in ("tree", "infos", "leaves", "row stats"):  # these hold the times of what was written just now
             one.pop(key), other.pop(key)
-        assert json_text(one) == json_text(other)
+        assert with_numbered_overlays(json_text(one)) == with_numbered_overlays(json_text(other))
 
 
 def test_times_deltas_and_large_bodies_come_along(sessions: Sessions, tmp_path: Path) -> None:

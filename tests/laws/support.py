@@ -12,6 +12,8 @@ from eventstore.testing import check_invariants, json_text
 from tests.laws.verbs import VERBS, message
 
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+TRANSACTIONAL = {name: verb for name, verb in VERBS.items() if verb.in_transaction}
+every_transactional_verb = pytest.mark.parametrize("verb", TRANSACTIONAL.values(), ids=TRANSACTIONAL)
 
 
 class Stopped(Exception):

@@ -15,7 +15,7 @@ from eventstore import (
     Sessions,
 )
 from eventstore.testing import check_invariants
-from tests.laws.support import every_verb, reads, rolled_back, types, write_goes_on
+from tests.laws.support import every_transactional_verb, every_verb, reads, rolled_back, types, write_goes_on
 from tests.laws.verbs import READS, REPLAYS, VERBS, Verb, message
 from tests.property.tables import tables
 
@@ -61,7 +61,7 @@ def test_replay_gives_the_same_tables(path: Path, sessions: Sessions, session: S
     assert reads(sessions) == written
 
 
-@every_verb
+@every_transactional_verb
 def test_is_rolled_back_whole_with_its_transaction(
     path: Path, sessions: Sessions, session: Session, verb: Verb
 ) -> None:
@@ -74,22 +74,23 @@ def test_is_rolled_back_whole_with_its_transaction(
     write_goes_on(session)
 
 
-@every_verb
+@every_transactional_verb
 def test_is_rolled_back_whole_with_an_inner_transaction(sessions: Sessions, session: Session, verb: Verb) -> None:
     heard: list[Event] = []
     sessions.subscribe(heard.append)
     with sessions.transaction():
-        session.append_message(message("outer"))
+        session.append_message(message("outer"), parent_id="m1")
+        session.select_leaf("m3")
         before = reads(sessions)
         with rolled_back(sessions):
             verb.perform(session)
         assert reads(sessions) == before
     assert reads(sessions) == before
-    assert types(heard) == ("append",)
+    assert types(heard) == ("append", "select")
     write_goes_on(session)
 
 
-@every_verb
+@every_transactional_verb
 def test_is_kept_with_its_transaction_and_heard_after_it(
     path: Path, sessions: Sessions, session: Session, verb: Verb
 ) -> None:

@@ -14,9 +14,11 @@ from typing import Any
 import attrs
 
 from eventstore import (
+    CompactResult,
     EventStoreError,
     ImportRow,
     InvalidArgument,
+    InvalidCompaction,
     InvalidMessage,
     LeafChanged,
     Message,
@@ -61,6 +63,8 @@ class Verb:
     """A call that is refused; None when nothing can be wrong with its arguments."""
     error: type[EventStoreError] = EventStoreError
     """What it is refused with."""
+    in_transaction: bool = True
+    """Whether it may be done inside `transaction()`."""
 
 
 def _rows(*ids: str, parent_id: str | None = "m2") -> list[ImportRow]:
@@ -76,7 +80,7 @@ UNSTORABLE: Any = {**message("m9"), "parts": [{"type": "data-x", "data": {1, 2}}
 VERBS: dict[str, Verb] = {
     "append": Verb(
         "Session.append_message",
-        lambda s: s.append_message(message("m5")),
+        lambda s: s.append_message(message("m5"), expected_leaf="m3"),
         ("append",),
         lambda s: s.append_message(message("m5"), expected_leaf="m4"),
         LeafChanged,
@@ -90,7 +94,7 @@ VERBS: dict[str, Verb] = {
     ),
     "append many": Verb(
         "Session.append_messages",
-        lambda s: s.append_messages([message("m5"), message("m6"), message("m7")]),
+        lambda s: s.append_messages([message("m5"), message("m6"), message("m7")], expected_leaf="m3"),
         ("append", "append", "append"),
         lambda s: s.append_messages([message("m5"), UNSTORABLE]),
         NotSerializable,
@@ -179,6 +183,21 @@ VERBS: dict[str, Verb] = {
         ("import", "import", "import", "metadata"),
         lambda s: s.copy_to(_other(s), leaf_id="nobody"),
         UnknownMessage,
+    ),
+    "add a compaction": Verb(
+        "Session.add_compaction",
+        lambda s: s.add_compaction("they met", "m1", "m2"),
+        ("compaction",),
+        lambda s: s.add_compaction("they met", "m2", "m1"),
+        InvalidCompaction,
+    ),
+    "compact": Verb(
+        "Session.compact",
+        lambda s: s.on_compaction(lambda _: CompactResult("m2", "m3", "they met")).compact(),
+        ("compact",),
+        lambda s: s.on_compaction(lambda _: CompactResult("m2", "m3", " ")).compact(),
+        InvalidCompaction,
+        in_transaction=False,
     ),
     "delete a session": Verb(
         "Sessions.delete_session",

@@ -18,11 +18,6 @@ from tests.unit.talk import chain, ids, message
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user of the machine can enter."""
     folder = Path(tempfile.mkdtemp())

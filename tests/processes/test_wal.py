@@ -12,11 +12,6 @@ from tests.unit.talk import chain, ids, message
 LARGE = "x" * 20_000
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
 def wal_size(path: Path) -> int:
     wal = path.with_name(path.name + "-wal")
     return wal.stat().st_size if wal.exists() else 0

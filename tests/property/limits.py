@@ -12,6 +12,7 @@ SMALL: tuple[tuple[object, str, int], ...] = (
     (copying, "REPORT_EVERY", 2),
     (copying, "WAITING_BYTES", 1),
     (deltas, "LEAST_BASE", 1),
+    (deltas, "PIECE_WEIGHT", 1),
     (deltas, "SLICE_BYTES", 40),
     (history, "_MOST_AT_ONCE", 2),
     (importing, "BATCH_ROWS", 2),

@@ -107,6 +107,10 @@ class ModelSession:
         node = self.state.nodes.get(message_id)
         return None if node is None else node.message
 
+    def get_latest_leaf(self) -> Message | None:
+        node = self.state.active()
+        return None if node is None else node.message
+
     def _check_known(self, message_ids: Iterable[str | None]) -> None:
         unknown = [each for each in message_ids if each is not None and each not in self.state.nodes]
         if unknown:

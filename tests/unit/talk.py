@@ -15,6 +15,12 @@ def message(message_id: str, text: str = "", **fields: Any) -> Message:
     return found
 
 
+def reply(message_id: str, text: str, state: str = "streaming") -> Message:
+    """An assistant's reply as it streams: its text in the middle of its JSON."""
+    parts = [{"type": "text", "text": text, "state": state}]
+    return {"id": message_id, "role": "assistant", "parts": parts, "metadata": {"model": "m"}}
+
+
 def chain(session: Session, *message_ids: str, parent_id: str | None = None) -> None:
     """Appends messages one behind the other, the first of them under `parent_id`."""
     session.append_messages([message(each) for each in message_ids], parent_id=parent_id)

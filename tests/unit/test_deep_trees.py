@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventstore import Session, Sessions
-from eventstore.testing import check_invariants
 from tests.unit.talk import Heard, chain, ids, message
 
 
@@ -33,21 +32,21 @@ def test_a_chain_of_five_thousand(session: Session) -> None:
     assert ids(session.get_history(newest_first=True))[0] == "m3999"
 
 
-def test_a_path_of_five_thousand_chains(session: Session) -> None:
+def test_a_path_of_two_thousand_chains(session: Session) -> None:
     """Each message a fork of the one before: what follows it came second."""
     with session.sessions.transaction():
         session.append_message(message("m0"))
-        for n in range(1, 5_000):
+        for n in range(1, 2_000):
             session.append_message(message(f"d{n}"), parent_id=f"m{n - 1}")
             session.append_message(message(f"m{n}"), parent_id=f"m{n - 1}")
-    names = [f"m{n}" for n in range(5_000)]
+    names = [f"m{n}" for n in range(2_000)]
     assert ids(session.get_history()) == names
     assert ids(itertools.islice(session.history(newest_first=True), 200)) == names[:-201:-1]
     assert ids(session.get_branches("m77")) == ["d78", "m78"]
-    assert len(session.get_leaves()) == 5_000
+    assert len(session.get_leaves()) == 2_000
     assert ids(session.get_recent_history(max_messages=3, before="m70").messages) == ["m67", "m68", "m69"]
-    assert ids(session.get_history(leaf_id="d2500"))[-2:] == ["m2499", "d2500"]
-    assert len(session.delete_branch("m10")) == 2 * 4_990 - 1
+    assert ids(session.get_history(leaf_id="d1500"))[-2:] == ["m1499", "d1500"]
+    assert len(session.delete_branch("m10")) == 2 * 1_990 - 1
     assert ids(session.get_history()) == [*names[:10], "d10"]
     assert session.sessions.verify().ok
 
@@ -67,7 +66,7 @@ def test_a_hundred_forks(session: Session, kind: str) -> None:
     latest = session.get_latest_leaf(below="f3")
     assert latest is not None
     assert latest["id"] == "g3"
-    check_invariants(session.sessions)
+    assert session.sessions.verify().ok
 
 
 def test_thirty_answers_to_one_question_are_all_there_after_reopening(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,11 @@ import pytest
 
 from eventstore import (
     CannotOpen,
-    DamagedStore,
     InvalidArgument,
     NewerStore,
     NotAStore,
     ReadOnlyStore,
     Sessions,
-    StoreClosed,
     schema,
 )
 from eventstore.driver import Connection
@@ -269,205 +266,3 @@ def test_a_copy_without_its_wal_is_told_from_a_new_file(path: Path, tmp_path: Pa
     for read_only in (False, True):
         with pytest.raises(NotAStore, match="-wal"):
             Sessions(copy, read_only=read_only)
-
-
-# ---- damage
-
-
-def test_a_damaged_header_is_no_store(store: Path) -> None:
-    patch(store, 16, b"\x00\x07")  # no page has seven bytes
-    before = store.read_bytes()
-    refused(store, NotAStore, read_only=True)
-    with pytest.raises(NotAStore):
-        Sessions(store)
-    assert store.read_bytes() == before
-
-
-@pytest.mark.parametrize("length", [1, 15, 16, 50, 99, 100, 1_000, 2_047, 2_048, 4_097, -2_048, -1])
-def test_a_truncated_file_is_refused_or_found_damaged(store: Path, length: int) -> None:
-    """At the latest when what is missing is asked for; never with a part of a conversation taken for the whole."""
-    whole = store.read_bytes()
-    store.write_bytes(whole[:length])
-    with suppress(DamagedStore, NotAStore), Sessions(store) as sessions:
-        assert not sessions.verify().ok
-    store.write_bytes(whole)
-    with Sessions(store) as sessions:
-        assert sessions.verify().ok
-
-
-def test_pages_of_rubbish_are_damage(store: Path) -> None:
-    with Sessions(store) as sessions:
-        session = sessions.session()
-        session.append_messages([message(f"m{n}", "x" * 500) for n in range(200)])
-    size = store.stat().st_size
-    for offset in range(2_048, size, 2_048):
-        patch(store, offset, b"\xa5" * 2_048)
-    with pytest.raises(DamagedStore) as caught, Sessions(store) as sessions:
-        sessions.session().get_history()
-    assert "verify()" in str(caught.value)
-
-
-def test_a_rotten_byte_of_a_body_is_found_by_verify(path: Path) -> None:
-    with Sessions(path) as sessions:
-        sessions.session().append_message(message("a", "the words of a message"))
-    whole = path.read_bytes()
-    patch(path, whole.index(b"words"), b"wards")
-    with Sessions(path) as sessions:
-        report = sessions.verify()
-    assert not report.ok
-    assert report.problems == ("event 1: its body doesn't fit its digest",)
-
-
-def test_a_table_that_does_not_fit_the_log_is_found_by_verify_and_rebuilt(store: Path) -> None:
-    theirs = sqlite3.connect(store)
-    theirs.execute("update message set bytes = bytes + 1 where seq = 2")
-    theirs.execute("delete from identity where seq = 3")
-    theirs.commit()
-    theirs.close()
-    with Sessions(store) as sessions:
-        report = sessions.verify()
-        assert not report.ok
-        assert any("table message" in problem for problem in report.problems)
-        assert any("table identity" in problem for problem in report.problems)
-        sessions.rebuild()
-        assert sessions.verify().ok
-        assert ids(sessions.session().get_history()) == ["a", "b", "c"]
-        assert sessions.session().get_message("c") == message("c")
-
-
-# ---- settings
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"retain": "some"},
-        {"retain": 1},
-        {"durability": "none"},
-        {"durability": None},
-        {"busy_timeout": -1},
-        {"busy_timeout": float("nan")},
-        {"busy_timeout": "5"},
-        {"busy_timeout": float("inf")},
-        {"reserved_metadata_keys": "channel"},
-        {"read_only": True, "retain": "all"},
-    ],
-    ids=repr,
-)
-def test_settings_that_cannot_be_meant_are_refused(path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgument):
-        Sessions(path, **options)
-    assert not path.exists()
-
-
-def test_the_file_remembers_its_retention(path: Path) -> None:
-    def versions(**options: Any) -> list[str]:
-        """The texts of a message's versions, each as a view in its time shows it."""
-        with Sessions(path, **options) as sessions:
-            session = sessions.session()
-            first = sessions.latest_seq
-            name = f"m{first}"
-            session.append_message(message(name, "one"))
-            for text in ("two", "three"):
-                session.update_message(message(name, text))
-            found = []
-            for seq in range(first + 1, sessions.latest_seq + 1):
-                with sessions.at(seq) as view:
-                    part = (view.session().get_message(name) or message(name))["parts"][0]
-                    found.append(part.get("text", part["type"]))
-            return found
-
-    current, everything_kept = ["erased", "erased", "three"], ["one", "two", "three"]
-    assert versions() == current  # of a new file
-    assert versions(retain="all") == everything_kept
-    assert versions() == versions(retain=None) == everything_kept
-    assert versions(retain="current") == current
-    assert versions() == current
-
-
-def test_no_use_after_close(path: Path) -> None:
-    sessions = Sessions(path)
-    session = sessions.session()
-    chain(session, "a", "b")
-    reading, tree, events = session.history(), session.tree(), sessions.events()
-    view = sessions.at(2)
-    sessions.close()
-    sessions.close()
-    for call in (
-        lambda: sessions.latest_seq,
-        lambda: sessions.list_sessions(),
-        lambda: sessions.events(),
-        lambda: sessions.poll(),
-        lambda: sessions.at(0),
-        lambda: sessions.verify(),
-        lambda: sessions.rebuild(),
-        lambda: sessions.transaction().__enter__(),
-        lambda: sessions.subscribe(print),
-        lambda: sessions.subscribe(print, after=0),
-        lambda: session.subscribe(print),
-        lambda: session.get_history(),
-        lambda: session.history(),
-        lambda: session.tree(),
-        lambda: session.events(),
-        lambda: session.info(),
-        lambda: session.get_message("a"),
-        lambda: session.append_message(message("c")),
-        lambda: next(reading),
-        lambda: next(tree),
-        lambda: next(events),
-        lambda: view.session().get_history(),
-        lambda: list(view.list_sessions()),
-    ):
-        with pytest.raises(StoreClosed, match="closed"):
-            call()
-    view.close()
-    with Sessions(path) as again:
-        assert ids(again.session().get_history()) == ["a", "b"]
-
-
-def test_a_store_in_memory_is_closed_too() -> None:
-    sessions = Sessions()
-    session = sessions.session()
-    chain(session, "a")
-    sessions.close()
-    sessions.close()
-    for call in (session.get_history, lambda: session.append_message(message("b")), lambda: sessions.at(1)):
-        with pytest.raises(StoreClosed):
-            call()
-
-
-def test_closing_inside_a_transaction_is_refused(sessions: Sessions) -> None:
-    with sessions.transaction():
-        sessions.session().append_message(message("a"))
-        with pytest.raises(InvalidArgument, match="transaction"):
-            sessions.close()
-    assert ids(sessions.session().get_history()) == ["a"]
-
-
-def test_closing_leaves_an_open_view_its_own_end(path: Path) -> None:
-    with Sessions(path) as sessions:
-        chain(sessions.session(), "a")
-        view = sessions.at(1)
-        reading = sessions.session().history()
-    with pytest.raises(StoreClosed):
-        view.session().get_history()
-    with pytest.raises(StoreClosed):
-        next(reading)
-    view.close()
-    view.close()
-    with pytest.raises(StoreClosed):
-        list(view.list_sessions())
-
-
-def test_views_and_checks_are_refused_inside_a_transaction(sessions: Sessions) -> None:
-    """They read what is committed: a view of an event that isn't yet would be wrong without a word."""
-    session = sessions.session()
-    chain(session, "a")
-    with sessions.transaction():
-        chain(session, "b")
-        for call in (lambda: sessions.at(2), lambda: sessions.at(1), sessions.verify):
-            with pytest.raises(InvalidArgument, match="transaction"):
-                call()
-    with sessions.at(2) as view:
-        assert ids(view.session().get_history()) == ids(session.get_history())
-    assert sessions.verify().ok

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eventstore import InvalidArgument, Session, Sessions, UnknownMessage, totals
+from eventstore import InvalidArgument, Session, Sessions, UnknownMessage, estimate_tokens, totals
 from eventstore.testing import same_json, writes
 from tests.unit.talk import chain, ids, message
 
@@ -140,15 +140,18 @@ def check_totals(session: Any) -> None:
         infos = session.get_history_row_stats(leaf_id=leaf_id)
         size, tokens = sum(info.bytes for info in infos), sum(info.token_estimate for info in infos)
         assert session.get_recent_history(max_messages=1, leaf_id=leaf_id).total_content_bytes == size
-        assert session.token_estimate(leaf_id=leaf_id) == tokens
+        assert session.token_estimate(leaf_id=leaf_id, compacted=False) == tokens
+        stamped = {info.id: info.token_estimate for info in infos}
+        shown = sum(stamped.get(m["id"]) or estimate_tokens(m) for m in session.get_history(leaf_id=leaf_id))
+        assert session.token_estimate(leaf_id=leaf_id) == shown
         assert session.get_recent_history(0, leaf_id=leaf_id).total_content_bytes == size
 
 
 KINDS = st.tuples(st.integers(0, 1), st.booleans(), st.booleans())
 
 
-@pytest.mark.parametrize("tail", [0, 1, 3, 64])
-@settings(max_examples=12)
+@pytest.mark.parametrize("tail", [0, 1, 3])
+@settings(max_examples=10)
 @given(done=writes(), how=st.lists(KINDS, min_size=30, max_size=30))
 def test_totals_are_right_after_every_write_of_any_store(tail: int, done: list[Any], how: list[Any]) -> None:
     """Two stores on one file, writes rolled back among them: what is kept of a path never outlives its truth."""

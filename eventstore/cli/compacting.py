@@ -1,0 +1,104 @@
+"""The command `compact`, and where summaries stand for those that show them."""
+
+from __future__ import annotations
+
+import subprocess
+
+import attrs
+import click
+
+from eventstore import Message, Session, Sessions, create_compact_function
+from eventstore.cli import render
+from eventstore.cli.frame import Failure, as_json, database, require_file, require_session
+from eventstore.cli.screen import Screen, to_json
+
+
+@click.command()
+@click.argument("session_id", metavar="SESSION")
+@click.option(
+    "--with",
+    "command",
+    required=True,
+    metavar="CMD",
+    help="What writes the summary: a shell command, given the prompt on its standard input.",
+)
+@click.option(
+    "--keep",
+    "keep",
+    type=click.IntRange(min=0),
+    default=20_000,
+    show_default=True,
+    metavar="TOKENS",
+    help="Leave so much at the end as it is.",
+)
+@click.option("--leaf", "leaf", metavar="ID", help="Compact the path to this message.")
+@database()
+@as_json
+def compact(session_id: str, command: str, keep: int, leaf: str | None, path: str, as_json: bool) -> None:
+    """Replace the middle of a conversation by a summary, for those who read it compacted.
+
+    No message is deleted. The first three messages stay, the end stays, and earlier summaries are carried on. The
+    command's output is the summary; when it fails, or says nothing, nothing is changed.
+    """
+    screen = Screen()
+    require_file(path)
+    with Sessions(path) as store:
+        require_session(store, path, session_id)
+        session = store.session(session_id)
+        session.on_compaction(create_compact_function(lambda prompt: _run(command, prompt), keep_recent_tokens=keep))
+        before = session.token_estimate(leaf_id=leaf)
+        done = session.compact(leaf_id=leaf)
+        if as_json:
+            screen.write(to_json(None if done is None else done.to_dict()) + "\n")
+        elif done is None:
+            screen.print("Nothing to compact.")
+        else:
+            after = session.token_estimate(leaf_id=leaf)
+            ends = f"{screen.name(done.from_message_id)} to {screen.name(done.to_message_id)}"
+            screen.print(f"Compacted {ends}: about {before:,} tokens became {after:,}.")
+
+
+def _run(command: str, prompt: str) -> str:
+    """What a shell command answers to a prompt."""
+    # The shell is what the caller asked for: the command is their own.
+    ended = subprocess.run(command, shell=True, input=prompt.encode(), stdout=subprocess.PIPE, check=False)  # noqa: S602
+    if ended.returncode:
+        raise Failure(f"the command ended with status {ended.returncode}; nothing was changed: {command}")
+    return ended.stdout.decode(errors="replace").strip()
+
+
+@attrs.frozen
+class Covered:
+    """A summary that the active path shows, and the messages of it that are left."""
+
+    summary: Message
+    message_ids: tuple[str, ...]
+
+    def line(self, screen: Screen) -> str:
+        """What it says, in short."""
+        about = render.count(len(self.message_ids), "message")
+        return f"{screen.pick('▤', '#')} summary of {about}: {render.cut(screen, render.preview(self.summary))}"
+
+
+def covered(session: Session) -> list[Covered]:
+    """The summaries of the active path, in order."""
+    raw = [info.id for info in session.get_history_row_stats()]
+    there = set(raw)
+    found: list[Covered] = []
+    at = 0
+    shown = session.get_history()
+    for index, message in enumerate(shown):
+        if message["id"] in there:
+            at = raw.index(message["id"], at) + 1
+            continue
+        following = next((m["id"] for m in shown[index + 1 :] if m["id"] in there), None)
+        end = len(raw) if following is None else raw.index(following, at)
+        found.append(Covered(message, _own(session, message, raw[at:end])))
+        at += len(found[-1].message_ids)
+    return found
+
+
+def _own(session: Session, summary: Message, ids: list[str]) -> tuple[str, ...]:
+    """Of messages that several summaries in a row may cover, those up to this one's end."""
+    last = {f"compaction_{each.id}": each.to_message_id for each in session.get_compactions()}[summary["id"]]
+    return tuple(ids[: ids.index(last) + 1] if last in ids else ids)

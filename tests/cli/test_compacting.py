@@ -1,0 +1,72 @@
+"""`compact`, and summaries in `tree` and `show`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from eventstore import Sessions
+from tests.cli.running import make_store, message, run
+
+COUNT = f'{shlex.quote(sys.executable)} -c \'import sys; print("S:", sys.stdin.read().count("apple"))\''
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_store(
+        tmp_path / "store.db", messages=[message(f"m{number}", f"apple {number}") for number in range(1, 11)]
+    )
+
+
+def test_it_stores_what_the_command_says(path: Path) -> None:
+    ended = run("compact", "chat", "--with", COUNT, "--keep", 0, "--db", path)
+    assert ended.exit_code == 0
+    assert ended.output.startswith("Compacted m4 to m8: about 70 tokens became ")
+    with Sessions(path) as store:
+        assert [c.summary for c in store.session("chat").get_compactions()] == ["S: 5"]
+        assert store.session("chat").info().messages == 10
+    again = run("compact", "chat", "--with", COUNT, "--keep", 0, "--db", path)
+    assert (again.exit_code, again.output) == (0, "Nothing to compact.\n")
+
+
+def test_json_is_the_compaction(path: Path) -> None:
+    ended = run("compact", "chat", "--with", COUNT, "--keep", 0, "--db", path, "--json")
+    assert json.loads(ended.output)["summary"] == "S: 5"
+    again = run("compact", "chat", "--with", COUNT, "--db", path, "--json")
+    assert json.loads(again.output) is None
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 3", 1), ("cat >/dev/null; echo S; exit 1", 1), ("true", 0)])
+def test_a_command_that_fails_or_says_nothing_changes_nothing(path: Path, command: str, status: int) -> None:
+    before = path.read_bytes()
+    ended = run("compact", "chat", "--with", command, "--keep", 0, "--db", path)
+    assert ended.exit_code == status
+    assert "nothing" in (ended.output + ended.stderr).lower()
+    assert path.read_bytes() == before
+
+
+def test_there_must_be_a_file_and_a_session(path: Path, tmp_path: Path) -> None:
+    assert run("compact", "chat", "--with", "cat", "--db", tmp_path / "none.db").exit_code == 1
+    assert not (tmp_path / "none.db").exists()
+    assert run("compact", "nobody", "--with", "cat", "--db", path).exit_code == 1
+
+
+def test_tree_and_show_show_summaries(path: Path) -> None:
+    with Sessions(path) as store:
+        store.session("chat").add_compaction("they counted", "m2", "m3")
+        store.session("chat").add_compaction("and went on", "m4", "m6")
+    lines = run("tree", "chat", "--db", path).output.splitlines()
+    above = [index for index, line in enumerate(lines) if "summary of" in line]
+    assert ["2 messages: they counted" in lines[above[0]], "3 messages: and went on" in lines[above[1]]] == [True, True]
+    assert ["m2" in lines[above[0] + 1], "m4" in lines[above[1] + 1]] == [True, True]
+    tree = json.loads(run("tree", "chat", "--db", path, "--json").output)
+    assert [each["summary"] for each in tree["compactions"]] == ["they counted", "and went on"]
+    shown = json.loads(run("show", "chat", "--db", path, "--compacted", "--json").output)
+    assert [each["parts"][0]["text"] for each in shown][:4] == ["apple 1", "they counted", "and went on", "apple 7"]
+    assert len(json.loads(run("show", "chat", "--db", path, "--json").output)) == 10
+    assert "a summary" in run("show", "chat", "--db", path, "--compacted").output
+    assert run("show", "chat", "--db", path, "--compacted", "--all").exit_code == 2

@@ -1,0 +1,1 @@
+"""Files of every released format, opened by every later version."""

@@ -1,0 +1,111 @@
+"""Files that are damaged: refused, or found out by `verify()`, and never taken for a part of what they were."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eventstore import (
+    DamagedStore,
+    NotAStore,
+    Sessions,
+)
+from tests.unit.talk import chain, ids, message
+
+
+@pytest.fixture
+def store(path: Path) -> Path:
+    """A store of three messages that nobody has open."""
+    with Sessions(path) as sessions:
+        chain(sessions.session(), "a", "b", "c")
+    return path
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, byte for byte."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def patch(path: Path, offset: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def refused(path: Any, error: type[Exception], **options: Any) -> str:
+    """How opening is refused, and that it leaves the folder as it is."""
+    folder = Path(os.fsdecode(path)).parent
+    before = everything(folder) if os.path.isdir(folder) else None
+    with pytest.raises(error) as caught:
+        Sessions(path, **options)
+    assert type(caught.value) is error
+    assert isinstance(caught.value, OSError)
+    if before is not None:
+        assert everything(folder) == before
+    return str(caught.value)
+
+
+def test_a_damaged_header_is_no_store(store: Path) -> None:
+    patch(store, 16, b"\x00\x07")  # no page has seven bytes
+    before = store.read_bytes()
+    refused(store, NotAStore, read_only=True)
+    with pytest.raises(NotAStore):
+        Sessions(store)
+    assert store.read_bytes() == before
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 50, 99, 100, 1_000, 2_047, 2_048, 4_097, -2_048, -1])
+def test_a_truncated_file_is_refused_or_found_damaged(store: Path, length: int) -> None:
+    """At the latest when what is missing is asked for; never with a part of a conversation taken for the whole."""
+    whole = store.read_bytes()
+    store.write_bytes(whole[:length])
+    with suppress(DamagedStore, NotAStore), Sessions(store) as sessions:
+        assert not sessions.verify().ok
+    store.write_bytes(whole)
+    with Sessions(store) as sessions:
+        assert sessions.verify().ok
+
+
+def test_pages_of_rubbish_are_damage(store: Path) -> None:
+    with Sessions(store) as sessions:
+        session = sessions.session()
+        session.append_messages([message(f"m{n}", "x" * 500) for n in range(200)])
+    size = store.stat().st_size
+    for offset in range(2_048, size, 2_048):
+        patch(store, offset, b"\xa5" * 2_048)
+    with pytest.raises(DamagedStore) as caught, Sessions(store) as sessions:
+        sessions.session().get_history()
+    assert "verify()" in str(caught.value)
+
+
+def test_a_rotten_byte_of_a_body_is_found_by_verify(path: Path) -> None:
+    with Sessions(path) as sessions:
+        sessions.session().append_message(message("a", "the words of a message"))
+    whole = path.read_bytes()
+    patch(path, whole.index(b"words"), b"wards")
+    with Sessions(path) as sessions:
+        report = sessions.verify()
+    assert not report.ok
+    assert report.problems == ("event 1: its body doesn't fit its digest",)
+
+
+def test_a_table_that_does_not_fit_the_log_is_found_by_verify_and_rebuilt(store: Path) -> None:
+    theirs = sqlite3.connect(store)
+    theirs.execute("update message set bytes = bytes + 1 where seq = 2")
+    theirs.execute("delete from identity where seq = 3")
+    theirs.commit()
+    theirs.close()
+    with Sessions(store) as sessions:
+        report = sessions.verify()
+        assert not report.ok
+        assert any("table message" in problem for problem in report.problems)
+        assert any("table identity" in problem for problem in report.problems)
+        sessions.rebuild()
+        assert sessions.verify().ok
+        assert ids(sessions.session().get_history()) == ["a", "b", "c"]
+        assert sessions.session().get_message("c") == message("c")
