@@ -65,8 +65,7 @@ class Reading:
         recent = yield partial(self._session.get_recent_history, **self._path)
         self._is_gone = False
         if self.compacted:
-            get_compactions = getattr(self._session, "get_compactions", list)
-            self.has_overlays = bool((yield get_compactions)) or any(map(_is_overlay, recent.messages))
+            self.has_overlays = bool((yield self._session.get_compactions)) or any(map(_is_overlay, recent.messages))
         return Found(recent.seq, 0, recent.messages)
 
     def whole(self) -> Steps[Found]:

@@ -64,6 +64,10 @@ class AsyncFeed:
         """Takes an event: the sync feed's listener, called in a thread."""
         self._queue.append(event)
 
+    def is_delivering(self) -> bool:
+        """Whether this runs inside a listener."""
+        return _delivering.get() is self
+
     def wake(self) -> None:
         """Has what was gathered delivered."""
         if self._queue and self._ends is None and self._loop is not None:

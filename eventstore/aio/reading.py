@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from eventstore.aio.iterators import Windowed, windows
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.reading import ReadableSession
-from eventstore.types import Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Compaction, Message, MessageInfo, RecentHistory, SessionInfo
 
 R = TypeVar("R")
 TREE_WINDOW = 500
@@ -123,6 +123,10 @@ class AsyncReadableSession:
     async def token_estimate(self, *, leaf_id: str | None = None, compacted: bool = True) -> int:
         """As `Session.token_estimate`."""
         return await self._read(lambda session: session.token_estimate(leaf_id=leaf_id, compacted=compacted))
+
+    async def get_compactions(self) -> list[Compaction]:
+        """As `Session.get_compactions`."""
+        return await self._read(lambda session: session.get_compactions())
 
     # ---- messages
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from eventstore.aio.compaction import AsyncCompactor
 from eventstore.aio.feed import Receiver
 from eventstore.aio.iterators import Windowed, windows
 from eventstore.aio.reading import AsyncReadableSession
@@ -18,6 +19,9 @@ from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
+    AsyncCompactFunction,
+    CompactFunction,
+    Compaction,
     ExpectedLeaf,
     ImportReport,
     ImportRow,
@@ -45,6 +49,7 @@ class AsyncSession(AsyncReadableSession):
         super().__init__(store, session_id)
         self.sessions = sessions
         self._store = store
+        self._compactor = AsyncCompactor(store, session_id)
 
     async def _write(self, call: Callable[[Session], R]) -> R:
         return await self._store.run_write(lambda: call(self._store.readable(self.session_id)))
@@ -141,6 +146,30 @@ class AsyncSession(AsyncReadableSession):
             lambda: source.readable(self.session_id).copy_to(
                 target.readable(other.session_id), leaf_id=leaf_id, progress=told
             ),
+        )
+
+    # ---- compaction
+
+    def on_compaction(self, function: CompactFunction | AsyncCompactFunction | None) -> Self:
+        """As `Session.on_compaction`; the function runs on the loop, and may be async."""
+        self._compactor.set_function(function)
+        return self
+
+    def compact_after(self, tokens: int | None) -> Self:
+        """As `Session.compact_after`. Cancelled while it compacts, an append has happened, and no compaction."""
+        self._compactor.set_threshold(tokens)
+        return self
+
+    async def compact(self, *, leaf_id: str | None = None) -> Compaction | None:
+        """As `Session.compact`."""
+        return await self._compactor.compact(leaf_id)
+
+    async def add_compaction(
+        self, summary: str, from_message_id: str, to_message_id: str, *, created_at: datetime | None = None
+    ) -> Compaction:
+        """As `Session.add_compaction`."""
+        return await self._write(
+            lambda session: session.add_compaction(summary, from_message_id, to_message_id, created_at=created_at)
         )
 
     # ---- the feed

@@ -59,6 +59,12 @@ class AsyncSessions:
         )
         self._handles: dict[str, AsyncSession] = {}
         self._store = AsyncStore(str(path), make, path == opening.MEMORY, self.session)
+        self._store.due_hook = self._compact_if_due
+
+    async def _compact_if_due(self, session_id: str) -> None:
+        handle = self._handles.get(session_id)  # without one, nobody can have set a threshold
+        if handle is not None:
+            await handle._compactor.compact_if_due()
 
     def __repr__(self) -> str:
         return f"<AsyncSessions {self._store.name!r}>"

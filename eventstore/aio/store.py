@@ -7,7 +7,8 @@ have made events comes their delivery.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, TypeVar
@@ -40,6 +41,8 @@ class AsyncStore:
         self._calls: Calls | None = None
         self._sessions: Sessions | None = None
         self._closing: Signal | None = None
+        self._grown: deque[str] = deque()  # sessions whose appends were delivered
+        self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
 
     # ---- open and closed
 
@@ -75,6 +78,7 @@ class AsyncStore:
     def _open(self) -> None:
         self._sessions = self._make()
         self._sessions.subscribe(self.feed.collect)
+        self._sessions._store.due_hook = self._grown.append
 
     async def close(self) -> None:
         """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store."""
@@ -108,9 +112,22 @@ class AsyncStore:
         """Runs a call that reads."""
         return await self.calls.read(call)
 
-    async def run_write(self, call: Callable[[], R]) -> R:
-        """Runs a call that writes, and delivers what it emitted. Cancelled, it leaves the delivery to go on."""
-        return await self._delivered(self.calls.write, call)
+    async def run_write(self, call: Callable[[], R], *, compacts: bool = True) -> R:
+        """Runs a call that writes, and delivers what it emitted. Cancelled, it leaves the delivery to go on.
+
+        Then it compacts what has grown enough, unless it is itself what a compaction writes.
+        """
+        result: R = await self._delivered(self.calls.write, call)
+        if compacts:
+            await self.compact_due()
+        return result
+
+    async def compact_due(self) -> None:
+        """Compacts what grew. Inside a listener or a transaction nothing: the outer write goes on to it."""
+        while self._grown and not self.feed.is_delivering() and not self.calls.in_transaction():
+            name = self._grown.popleft()
+            if self.due_hook is not None:
+                await self.due_hook(name)
 
     async def run_poll(self) -> int:
         """Polls, and delivers what was found."""
@@ -218,6 +235,7 @@ class Transaction(AbstractAsyncContextManager[None]):
             raise
         if not self._calls.in_transaction():
             await self._store.feed.delivered()
+            await self._store.compact_due()
 
 
 async def _upto(events: AsyncIterator[Event], upto: int) -> AsyncIterator[Event]:

@@ -74,7 +74,7 @@ def test_with_the_same_arguments(plain: type, facing: type, name: str) -> None:
     ]
     for parameter in ours.parameters.values():
         found = theirs.parameters[parameter.name].annotation
-        assert parameter.name in ("self", "listener") or found == as_async(parameter.annotation)
+        assert parameter.name in ("self", "listener", "function") or found == as_async(parameter.annotation)
     gives = "None" if name == "__init__" else as_async(ours.return_annotation)
     assert theirs.return_annotation == gives
     is_coroutine = name not in PLAIN | {"__init__"} and "Iterator" not in gives
