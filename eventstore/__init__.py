@@ -3,6 +3,7 @@
 Open a store with `Sessions(path)`, get a conversation with `.session(name)`, and append, branch, read and listen.
 """
 
+from eventstore.aio import AsyncReadableSession, AsyncSession, AsyncSessions, AsyncStoreView
 from eventstore.errors import (
     CannotOpen,
     DamagedStore,
@@ -70,6 +71,10 @@ __all__ = [
     "AppendResult",
     "Appended",
     "AsyncCompactFunction",
+    "AsyncReadableSession",
+    "AsyncSession",
+    "AsyncSessions",
+    "AsyncStoreView",
     "CannotOpen",
     "Cleared",
     "CompactFunction",

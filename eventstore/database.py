@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from eventstore import driver, opening
 from eventstore.aside import Aside
@@ -28,10 +29,13 @@ from eventstore.errors import (
 from eventstore.readers import Readers
 from eventstore.seams import reach
 
+R = TypeVar("R")
+
 
 class Database:
     """The file behind a store. `commit_hook` runs after a commit, still under the write lock; `release_hook` when the
-    lock is free again; `rollback_hook` after any rollback, with the savepoint's depth (0: the whole transaction)."""
+    lock is free again; `rollback_hook` after any rollback, with the savepoint's depth (0: the whole transaction);
+    `closing_hook` before it closes."""
 
     def __init__(self, path: str, *, durability: str, busy_timeout: float, read_only: bool) -> None:
         self.path = path
@@ -40,6 +44,7 @@ class Database:
         self.commit_hook: Callable[[], object] = lambda: None
         self.release_hook: Callable[[], object] = lambda: None
         self.rollback_hook: Callable[[int], object] = lambda _depth: None
+        self.closing_hook: Callable[[], object] = lambda: None
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
         self._lock = threading.RLock()
@@ -47,6 +52,7 @@ class Database:
         self._depth = 0
         self._lost = False  # SQLite rolled the transaction back by itself
         self._closed = False
+        self._closing = threading.Event()
         self._readers = Readers(path, busy_timeout, read_only=read_only)
         self._aside = Aside(self._readers)
         try:
@@ -91,6 +97,8 @@ class Database:
             return
         if self.in_transaction():
             raise InvalidArgument("close() inside transaction(): leave it first")
+        self._closing.set()
+        self.closing_hook()
         with self._locked():
             self._closed = True
             self._readers.close()
@@ -99,6 +107,11 @@ class Database:
                 self._close_writer()
             except driver.Error as error:
                 raise driver.translate(error, self.path) from error
+
+    def sleep(self, seconds: float) -> None:
+        """Lets time pass. Raises `StoreClosed` as soon as the store is being closed."""
+        if self._closing.wait(seconds):
+            raise StoreClosed(f"{self.path} was closed while its events were waited for")
 
     def _close_writer(self) -> None:
         if self._writer is not None:
@@ -125,6 +138,17 @@ class Database:
             else:
                 with self._readers.lend() as reader:
                     yield reader
+        except driver.Error as error:
+            raise driver.translate(error, self.path) from error
+
+    def read_once(self, read: Callable[[Connection], R]) -> R:
+        """What a single statement reads, without the cost of a transaction around it."""
+        if self.in_memory or self.in_transaction():
+            with self.read() as connection:
+                return read(connection)
+        self.check_open()
+        try:
+            return self._readers.read_once(read)
         except driver.Error as error:
             raise driver.translate(error, self.path) from error
 

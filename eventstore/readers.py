@@ -8,14 +8,17 @@ file has been written to since.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 import attrs
 
 from eventstore import driver, opening
 from eventstore.driver import Connection
 from eventstore.errors import CannotOpen, StoreBusy
+
+R = TypeVar("R")
 
 IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
 
@@ -62,6 +65,17 @@ class Readers:
             self._give_back(reader)
         if reader.seen is not None:
             self.check_unchanged(reader.seen)
+
+    def read_once(self, read: Callable[[Connection], R]) -> R:
+        """What one statement reads: it shows one state by itself."""
+        reader = self._take()
+        try:
+            found = read(reader.connection)
+        finally:
+            self._give_back(reader)
+        if reader.seen is not None:
+            self.check_unchanged(reader.seen)
+        return found
 
     def open(self) -> Reader:
         """A new connection. Where nobody has the file open, it creates no -wal and no -shm beside it."""

@@ -16,6 +16,7 @@ from eventstore import (
     log,
     replay,
     searching,
+    tailing,
     updating,
 )
 from eventstore.compaction import Compactor
@@ -23,6 +24,7 @@ from eventstore.events import Event
 from eventstore.feed import Listener, Subscription
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
+from eventstore.tailing import INTERVAL
 from eventstore.types import (
     LATEST,
     UNCHECKED,
@@ -220,6 +222,14 @@ class Session(ReadableSession):
         with self._read() as connection:
             upto = log.latest_seq(connection)
         return self._events(after, upto)
+
+    def tail(
+        self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
+    ) -> Iterator[Event]:
+        """This session's events above `after`, then new ones as they are written: see `Sessions.tail`."""
+        if after is not None:
+            replay.check_cursor(after)
+        return tailing.tail(self._store, self._events, after, interval, timeout)
 
     def _events(self, after: int, upto: int) -> Iterator[Event]:
         with self._read() as connection:

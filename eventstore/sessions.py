@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from blinker import Signal
 
-from eventstore import checking, deleting, heads, log, opening, reads, replay, searching
+from eventstore import checking, deleting, heads, log, opening, reads, replay, searching, tailing
 from eventstore.codec import has_surrogate
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
@@ -21,6 +21,7 @@ from eventstore.history import check_limit
 from eventstore.names import check_session_id
 from eventstore.session import Session
 from eventstore.store import Store
+from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
 from eventstore.types import Message, Progress, SearchResult, SessionInfo, VerifyReport
@@ -192,6 +193,25 @@ class Sessions:
                 return
             yield from events
             after = events[-1].seq
+
+    def tail(
+        self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
+    ) -> Iterator[Event]:
+        """The log's events with `seq` above `after` (left out: the newest), then new ones as they are written.
+
+        This store's writes and those of other processes. No listener hears anything by it. It looks every `interval`
+        seconds, and ends when no event has come for `timeout` seconds (0: when it has given what is there). Raises
+        `StoreClosed` when the store is closed meanwhile.
+        """
+        if after is not None:
+            replay.check_cursor(after)
+        return tailing.tail(self._store, self._events, after, interval, timeout)
+
+    def watch(self, *, interval: float = INTERVAL) -> Subscription:
+        """Polls every `interval` seconds from a thread of its own, until the subscription, or the store, is closed."""
+        tailing.check_seconds("interval", interval)
+        self._store.database.check_open()
+        return tailing.Watcher(self._store, interval).start()
 
     def poll(self) -> int:
         """Delivers what other processes, or other stores, have written since, and returns how many events that was."""

@@ -21,6 +21,7 @@ from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.events import Event
 from eventstore.feed import Feed
+from eventstore.tailing import Watcher
 from eventstore.totals import PathTotals
 from eventstore.types import Message, MessageLike, Source
 
@@ -89,6 +90,8 @@ class Store:
         self._grown = threading.local()  # the sessions that this thread's writes made longer
         database.release_hook = self._released
         database.rollback_hook = self._rolled_back
+        self.watchers: list[Watcher] = []
+        database.closing_hook = self._close_watchers
 
     def read(self) -> AbstractContextManager[Connection]:
         """A connection that shows one state."""
@@ -127,14 +130,17 @@ class Store:
                 self.end(error)
             raise
 
+    def _close_watchers(self) -> None:
+        for watcher in list(self.watchers):
+            watcher.close()
+
     # ---- the feed's view
 
     def committed_seq(self) -> int:
         """The newest seq that is durable: inside a transaction, the one that listeners know."""
         if self.database.in_transaction():
             return self.feed.cursor
-        with self.read() as connection:
-            return log.latest_seq(connection)
+        return self.database.read_once(log.latest_seq)
 
     def _read_log(self, after: int, upto: int) -> list[Event]:
         with self.read() as connection:

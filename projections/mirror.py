@@ -8,13 +8,14 @@ is one shallow copy. When one of the owner's functions raises, the list is as it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, MutableSequence, Sequence
+from collections.abc import Awaitable, Callable, Collection, MutableSequence, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, Generic, TypeVar, overload
 
-from eventstore import Appended, Event, InvalidArgument, Message, Session, Subscription, Updated
+from eventstore import Appended, AsyncSession, Event, InvalidArgument, Message, Session, Subscription, Updated
 from projections.positions import MANY, Positions, PositionsById, PositionsOfOwn
-from projections.reduce import Entries, reduce
+from projections.reduce import Entries, puts, reduce
+from projections.steps import result_of
 
 T = TypeVar("T")
 
@@ -144,17 +145,29 @@ def mirror(
     intercept: Callable[[Event], bool | None] | None = None,
     on_applied: Callable[[Appended | Updated, T, T | None], object] | None = None,
 ) -> Subscription: ...
+@overload
 def mirror(
-    session: Session,
+    session: AsyncSession,
     messages: MutableSequence[Any] | None = None,
     *,
     get: Callable[[], Sequence[Any]] | None = None,
     set: Callable[[list[Any]], object] | None = None,
     after: int | None = None,
     transform: Callable[[Message], Any] | None = None,
-    intercept: Callable[[Event], bool | None] | None = None,
+    intercept: Callable[[Event], Awaitable[bool | None] | bool | None] | None = None,
     on_applied: Callable[[Appended | Updated, Any, Any | None], object] | None = None,
-) -> Subscription:
+) -> Awaitable[Subscription]: ...
+def mirror(
+    session: Session | AsyncSession,
+    messages: MutableSequence[Any] | None = None,
+    *,
+    get: Callable[[], Sequence[Any]] | None = None,
+    set: Callable[[list[Any]], object] | None = None,
+    after: int | None = None,
+    transform: Callable[[Message], Any] | None = None,
+    intercept: Callable[[Event], Any] | None = None,
+    on_applied: Callable[[Appended | Updated, Any, Any | None], object] | None = None,
+) -> Subscription | Awaitable[Subscription]:
     """Keep a list of messages in step with a session's events, until the returned subscription is closed.
 
     Give the list itself, which is then changed in place, or `get` and `set`: each change then calls `set` once with
@@ -180,12 +193,19 @@ def mirror(
     nothing moved. That id counts as new until the next pass. With `get` and `set` a list that is another object than
     the one last set is read whole.
 
+    With an `AsyncSession` it is `await mirror(...)`; `transform`, `intercept` and `on_applied` may then be coroutine
+    functions, and are called on the loop.
+
     Raises `InvalidArgument` when not exactly one of the two forms is given, the list isn't a mutable sequence, or a
-    function isn't one (a coroutine function among them).
+    function isn't one (a coroutine function among them, with a sync session).
     """
-    _check_functions(get=get, set=set, transform=transform, intercept=intercept, on_applied=on_applied)
+    is_async = isinstance(session, AsyncSession)
+    check_functions(get=get, set=set)
+    check_functions(allow_async=is_async, transform=transform, intercept=intercept, on_applied=on_applied)
     positions: Positions[Any] = PositionsById() if transform is None else PositionsOfOwn()
     entries = _entries(messages, get, set, positions)
+    if isinstance(session, AsyncSession):
+        return _mirror_async(session, entries, after, transform, intercept, on_applied)
 
     def listener(event: Event) -> None:
         if event.erased or (intercept is not None and intercept(event)):
@@ -195,6 +215,31 @@ def mirror(
             on_applied(*applied)
 
     return session.subscribe(listener, after=after)
+
+
+async def _mirror_async(
+    session: AsyncSession,
+    entries: Entries[Any],
+    after: int | None,
+    transform: Callable[[Message], Any] | None,
+    intercept: Callable[[Event], Any] | None,
+    on_applied: Callable[..., object] | None,
+) -> Subscription:
+    async def listener(event: Event) -> None:
+        if event.erased or (intercept is not None and await result_of(intercept, event)):
+            return
+        make = transform
+        if transform is not None and puts(event, entries):
+            entry = await result_of(transform, event.message)
+            make = lambda _message: entry  # noqa: E731
+        applied = reduce(event, entries, make)
+        if applied is not None and on_applied is not None:
+            await result_of(on_applied, *applied)
+
+    subscription = session.subscribe(listener, after=after)
+    if after is not None:
+        await session.sessions.poll()  # what the log holds is applied when this returns
+    return subscription
 
 
 def _entries(
@@ -214,9 +259,10 @@ def _entries(
     return InPlace(messages, positions)
 
 
-def _check_functions(**functions: object) -> None:
+def check_functions(*, allow_async: bool = False, **functions: object) -> None:
+    """Raises `InvalidArgument` for what is neither a plain function nor left out."""
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise InvalidArgument(f"{name} must be a function, not {function!r}")
-        if iscoroutinefunction(function):
+        if iscoroutinefunction(function) and not allow_async:
             raise InvalidArgument(f"{name} must be a plain function: a session awaits none")

@@ -8,7 +8,7 @@ is looked up (again) after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from eventstore import Appended, Cleared, Deleted, Event, Message, SessionDeleted, Updated
 
@@ -55,6 +55,17 @@ def reduce(event: Event, entries: Entries[T], transform: Callable[[Message], T] 
         case _:
             pass
     return None
+
+
+def puts(event: Event, entries: Entries[Any]) -> TypeGuard[Appended | Updated]:
+    """Whether the event will push or replace an entry, as the list stands."""
+    match event:
+        case Appended(inserted=True):
+            return True
+        case Updated(message=message):
+            return bool(entries.find((message["id"],)))
+        case _:
+            return False
 
 
 def _put(event: Appended | Updated, entries: Entries[T], transform: Callable[[Message], T] | None) -> Applied[T] | None:

@@ -60,6 +60,8 @@ SIGNATURES = {
     (Sessions, "subscribe"): "listener *after",
     (Sessions, "events"): "after",
     (Sessions, "poll"): "",
+    (Sessions, "watch"): "*interval",
+    (Sessions, "tail"): "after *interval *timeout",
     (Sessions, "transaction"): "",
     (Sessions, "at"): "seq",
     (Sessions, "verify"): "*progress",
@@ -99,6 +101,7 @@ SIGNATURES = {
     (Session, "search"): "query *limit *role *since *until",
     (Session, "subscribe"): "listener *after",
     (Session, "events"): "after",
+    (Session, "tail"): "after *interval *timeout",
 }
 """The parameters of each call, in any order where they are named; `*` marks those that must be."""
 

@@ -24,7 +24,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # the log, and what is folded from it
     ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold", "texts", "index"),
     # reads of one state, and the feed
-    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "query", "snippets", "weighing"),
+    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "tailing"),
+    ("query", "snippets", "weighing"),
     # what the parts of one store share
     ("store",),
     # one module for each thing that is done to it
@@ -46,6 +47,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     # the public handles
     ("session", "sessions"),
+    # the same calls for an event loop
+    ("aio",),
     # the package's own names
     ("",),
     # what stands on them
@@ -174,7 +177,8 @@ def test_projections_know_public_names_only(module: str) -> None:
     ("library", "allowed"),
     [
         ("apsw", {"eventstore.driver"}),
-        ("blinker", {"eventstore.feed", "eventstore.sessions"}),
+        ("blinker", {"eventstore.feed", "eventstore.sessions", "eventstore.aio.sessions"}),
+        ("trio", {"eventstore.aio.loops"}),
         ("orjson", {"eventstore.codec", "eventstore.strict", "eventstore.tokens", "eventstore.exchange"}),
         ("click", {"eventstore.cli"}),
         ("rich", {"eventstore.cli"}),

@@ -11,9 +11,10 @@ from eventstore.cli.demo import demo
 from eventstore.cli.frame import App
 from eventstore.cli.reading import sessions, show, tree
 from eventstore.cli.searching import search
+from eventstore.cli.tailing import tail
 from eventstore.cli.transfer import export, import_files
 
-COMMANDS = (demo, import_files, export, sessions, tree, show, search, compact, verify)
+COMMANDS = (demo, import_files, export, sessions, tree, show, search, tail, compact, verify)
 
 
 @click.group(cls=App, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,8 +10,10 @@ from tests.benchmarks.appending import append_batch, append_full, append_normal,
 from tests.benchmarks.attachments import append_image, base64_speed, read_images
 from tests.benchmarks.bench import Bench, Benchmark
 from tests.benchmarks.compacting import overlay_reads, threshold_check
+from tests.benchmarks.following import follow_append, follow_process, poll
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
+from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
 from tests.benchmarks.reading import get_history, history_memory
@@ -35,6 +37,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         search_first,
         search_append,
         search_word,
+        poll,
+        follow_append,
+        follow_process,
+        async_append,
         threshold_check,
         overlay_reads,
         long_tree,

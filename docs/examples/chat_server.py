@@ -1,0 +1,183 @@
+"""A chat's server: messages come in by POST, pages read and listen, answers are stored as they grow.
+
+    uvicorn --factory docs.examples.chat_server:echo_app
+
+An answer is written by a task of its own, into the store and nowhere else; pages hear of it as of everything: from the
+log. So a client that goes away loses nothing, and several see the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from eventstore import (
+    UNCHECKED,
+    AsyncSession,
+    AsyncSessions,
+    EventStoreError,
+    LeafChanged,
+    Message,
+    UnknownMessage,
+)
+
+Model = Callable[[list[Message]], AsyncIterator[str]]
+"""Given a conversation, gives the next answer, piece by piece."""
+
+PAGE_BYTES = 64 * 1024
+SAVE_SECONDS = 0.25  # how often a growing answer is stored
+
+
+def as_json(value: object, status: int = 200) -> Response:
+    """JSON in ASCII: half an emoji, which streams do cut, has no UTF-8."""
+    return Response(json.dumps(value), status, media_type="application/json")
+
+
+def answer_of(message_id: str, text: str, state: str) -> dict[str, Any]:
+    """An assistant's message."""
+    return {"id": message_id, "role": "assistant", "parts": [{"type": "text", "text": text, "state": state}]}
+
+
+class Chat:
+    """The server's calls, one for each route."""
+
+    def __init__(self, sessions: AsyncSessions, model: Model) -> None:
+        self.sessions = sessions
+        self.model = model
+        self.answering: set[asyncio.Task[None]] = set()
+
+    def session(self, request: Request) -> AsyncSession:
+        return self.sessions.session(request.path_params["chat"])
+
+    async def post(self, request: Request) -> Response:
+        """Stores a message: 201 when it is new, 200 when it was there. `?after=` names the leaf that the page shows."""
+        session = self.session(request)
+        after = request.query_params.get("after")
+        result = await session.append_message(
+            await request.json(), expected_leaf=UNCHECKED if after is None else after, source="client"
+        )
+        if result.inserted and result.message["role"] == "user":
+            self.answer(session, result.message["id"])
+        return as_json(result.to_dict(), 201 if result.inserted else 200)
+
+    async def recent(self, request: Request) -> Response:
+        """The newest messages, and the cursor to listen from; `?before=` pages back."""
+        before = request.query_params.get("before")
+        page = await self.session(request).get_recent_history(PAGE_BYTES, before=before, compacted=False)
+        return as_json(page.to_dict())
+
+    async def regenerate(self, request: Request) -> Response:
+        """Another answer beside the one that is there."""
+        session, message_id = self.session(request), request.path_params["message"]
+        if await session.get_message_info(message_id) is None:
+            return as_json({"error": "no such message"}, 404)
+        self.answer(session, message_id)
+        return Response(status_code=202)
+
+    async def branches(self, request: Request) -> Response:
+        """What follows a message, for "< 2 / 2 >"."""
+        found = await self.session(request).get_branches(request.path_params["message"])
+        return as_json([message["id"] for message in found])
+
+    async def select(self, request: Request) -> Response:
+        """Shows the most recent path through a message."""
+        session = self.session(request)
+        leaf = await session.get_latest_leaf(below=request.path_params["message"])
+        if leaf is not None:
+            await session.select_leaf(leaf["id"])
+        return Response(status_code=204)
+
+    async def events(self, request: Request) -> Response:
+        """Server-sent events from a cursor on. A browser that reconnects says itself what it has seen."""
+        cursor = int(request.headers.get("last-event-id") or request.query_params.get("after") or 0)
+        lines = self.lines(self.session(request), cursor)
+        return StreamingResponse(lines, media_type="text/event-stream", headers={"cache-control": "no-store"})
+
+    async def lines(self, session: AsyncSession, cursor: int) -> AsyncIterator[str]:
+        async for event in session.tail(after=cursor):
+            yield f"id: {event.seq}\nevent: {event.type}\ndata: {json.dumps(event.to_dict())}\n\n"
+
+    # ---- answers
+
+    def answer(self, session: AsyncSession, parent_id: str) -> None:
+        """Begins an answer, whoever waits for it."""
+        task = asyncio.create_task(self.write_answer(session, parent_id))
+        self.answering.add(task)
+        task.add_done_callback(self.answering.discard)
+
+    async def write_answer(self, session: AsyncSession, parent_id: str) -> None:
+        context = await session.get_history(leaf_id=parent_id)
+        message_id, text, state = str(uuid4()), "", "aborted"
+        await session.append_message(answer_of(message_id, "", "streaming"), parent_id=parent_id)
+        saved = time.monotonic()
+        try:
+            async for piece in self.model(context):
+                text += piece
+                if time.monotonic() - saved > SAVE_SECONDS:
+                    if await session.update_message(answer_of(message_id, text, "streaming")) is None:
+                        return  # somebody deleted it meanwhile
+                    saved = time.monotonic()
+            state = "done"
+        finally:
+            await asyncio.shield(session.update_message(answer_of(message_id, text, state)))
+
+    async def stop(self) -> None:
+        """Ends the answers that are being written: what they have is stored."""
+        for task in self.answering:
+            task.cancel()
+        await asyncio.gather(*self.answering, return_exceptions=True)
+
+
+async def refused(_request: Request, error: Exception) -> Response:
+    """What the store refuses is the client's fault, and says what is wrong."""
+    if isinstance(error, LeafChanged):
+        return as_json({"leaf": error.actual}, 409)
+    return as_json({"error": str(error)}, 404 if isinstance(error, UnknownMessage) else 400)
+
+
+def create_app(path: Path, model: Model) -> Starlette:
+    """The application, on one file."""
+    sessions = AsyncSessions(path, reserved_metadata_keys=["model"])
+    chat = Chat(sessions, model)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with sessions:
+            yield
+            await chat.stop()
+
+    return Starlette(
+        routes=[
+            Route("/{chat}", chat.recent, methods=["GET"]),
+            Route("/{chat}", chat.post, methods=["POST"]),
+            Route("/{chat}/events", chat.events),
+            Route("/{chat}/{message}/regenerate", chat.regenerate, methods=["POST"]),
+            Route("/{chat}/{message}/branches", chat.branches),
+            Route("/{chat}/{message}/select", chat.select, methods=["POST"]),
+        ],
+        lifespan=lifespan,
+        exception_handlers={EventStoreError: refused, json.JSONDecodeError: refused},
+    )
+
+
+async def echo(messages: list[Message]) -> AsyncIterator[str]:
+    """A model that repeats the question, slowly."""
+    for word in messages[-1]["parts"][0].get("text", "").split():
+        await asyncio.sleep(0.1)
+        yield word + " "
+
+
+def echo_app() -> Starlette:
+    """The application with a model that needs no key."""
+    return create_app(Path("chat.db"), echo)

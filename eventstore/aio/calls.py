@@ -1,0 +1,115 @@
+"""Calls of the sync store from an event loop: which thread runs each, and whose turn it is.
+
+One thread writes: what a transaction is made of must come from one. Others read, so that a long read keeps no write
+waiting. A transaction belongs to the task that opened it: its own calls, reads too, go to the writing thread; the
+writes of other tasks wait until it is over, and their reads show what was committed before. In memory there is only the
+writer, so reads wait too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TypeVar
+
+from eventstore.aio.loops import Loop
+from eventstore.errors import StoreClosed
+
+R = TypeVar("R")
+
+READERS = 4  # threads for reads, made as they are needed
+
+
+class Calls:
+    """The threads of one open store."""
+
+    def __init__(self, loop: Loop, *, in_memory: bool) -> None:
+        self.loop = loop
+        self._in_memory = in_memory
+        self._writer = ThreadPoolExecutor(1, "eventstore write")
+        self._readers = ThreadPoolExecutor(READERS, "eventstore read")
+        self._owner: object | None = None  # the task whose transaction is open
+        self._depth = 0
+        self._free = loop.signal()
+        self.closed = False
+
+    def in_transaction(self) -> bool:
+        """Whether the task that runs has a transaction open."""
+        return self._owner is not None and self._owner is self.loop.current_task()
+
+    async def my_turn(self) -> None:
+        """Waits until no other task's transaction is open. Raises `StoreClosed` when the store is by then."""
+        while self._owner is not None and not self.in_transaction():
+            await self._free.wait()
+        self._check_open()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise StoreClosed("the store was closed meanwhile: open it again")
+
+    async def write(self, call: Callable[[], R]) -> R:
+        """Runs a call that writes."""
+        await self.my_turn()
+        return await self.loop.run(self._writer, call)
+
+    async def read(self, call: Callable[[], R]) -> R:
+        """Runs a call that reads."""
+        if self._in_memory or self.in_transaction():
+            return await self.write(call)
+        self._check_open()
+        return await self.loop.run(self._readers, call)
+
+    async def finish(self, call: Callable[[], R]) -> R:
+        """Runs a call in the writing thread that must run, also for a task that was cancelled."""
+        return await self.loop.run(self._writer, call, cancellable=False)
+
+    def shut_down(self) -> None:
+        """Ends the threads. Nothing may run in them any more."""
+        self._writer.shutdown()
+
+    def end_reads(self) -> None:
+        """Ends the reading threads, once their calls are over."""
+        self._readers.shutdown()
+
+    async def begin(self, block: AbstractContextManager[None]) -> None:
+        """Enters a transaction, or a savepoint in the one that this task has open. Cancelled, it has not begun."""
+        await self.my_turn()
+        self._owner = self.loop.current_task()
+        self._depth += 1
+        begun = False
+
+        def enter() -> None:
+            nonlocal begun
+            block.__enter__()
+            begun = True
+
+        try:
+            await self.loop.run(self._writer, enter)
+        except BaseException as error:
+            if begun:  # cancelled while it began
+                await self.end(block, type(error), error, error.__traceback__)
+            else:
+                self._left()
+            raise
+
+    async def end(
+        self,
+        block: AbstractContextManager[None],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        """Leaves what `begin` entered: commits, or rolls back after an error."""
+        try:
+            await self.finish(lambda: block.__exit__(kind, error, tb))
+        finally:
+            self._left()
+
+    def _left(self) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._owner = None
+            free, self._free = self._free, self.loop.signal()
+            free.set()

@@ -1,0 +1,111 @@
+"""Compaction on an event loop: the compact function runs on the loop, outside every transaction, and may be async.
+
+As in the sync store one compaction of a session runs at a time, and what it gives is stored only if nothing that it
+covers went meanwhile. An automatic one runs in the task whose append made it due, once that append was delivered;
+cancelled there, it leaves the append and no overlay.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from eventstore import compacting
+from eventstore.aio.loops import Signal, result_of
+from eventstore.aio.store import AsyncStore
+from eventstore.compaction import RETRY_GROWTH
+from eventstore.errors import InvalidArgument
+from eventstore.history import check_limit
+from eventstore.types import Compaction, Message
+
+logger = logging.getLogger("eventstore")
+
+
+class AsyncCompactor:
+    """The compaction of one session: its function, its threshold, and whether one is running."""
+
+    def __init__(self, store: AsyncStore, name: str) -> None:
+        self._store = store
+        self._name = name
+        self._function: Callable[[list[Message]], Any] | None = None
+        self._threshold: int | None = None
+        self._ends: Signal | None = None  # of the compaction that runs
+        self._runner: object | None = None  # its task
+        self._wait_for = 0  # the estimate below which no automatic try is made
+
+    def set_function(self, function: Callable[[list[Message]], Any] | None) -> None:
+        """Registers the compact function, `None` for none."""
+        if function is not None and not callable(function):
+            raise InvalidArgument(f"a compact function is a callable, not {function!r}")
+        self._function = function
+        self._wait_for = 0
+
+    def set_threshold(self, tokens: int | None) -> None:
+        """Sets the estimate above which an append compacts, `None` for never."""
+        if tokens is not None:
+            check_limit("tokens", tokens, 0)
+        self._threshold = tokens
+        self._wait_for = 0
+
+    async def compact(self, leaf_id: str | None) -> Compaction | None:
+        """Compacts now. Raises what the function raises, `InvalidCompaction`, `UnknownMessage`, `InvalidArgument`."""
+        calls = self._store.calls
+        self._store.sessions._store.database.check_writable()
+        if calls.in_transaction():
+            raise InvalidArgument("compact() inside transaction(): a summary takes long; leave the transaction first")
+        if self._runner is not None and self._runner is calls.loop.current_task():
+            raise InvalidArgument("compact() inside the compact function of the same session")
+        if self._function is None:
+            raise InvalidArgument("no compact function is registered: call on_compaction() first")
+        while self._ends is not None:
+            if self._store.feed.is_delivering():  # the other's event is delivered behind this one
+                raise InvalidArgument("compact() in a listener, while another compaction of the session is running")
+            await self._ends.wait()
+        return await self._alone(self._function, leaf_id)
+
+    async def compact_if_due(self) -> None:
+        """Compacts when the estimate is above the threshold. A failure is logged, and changes nothing."""
+        function, threshold = self._function, self._threshold
+        if function is None or threshold is None:
+            return
+        try:
+            estimate = await self._estimate()
+            if estimate <= threshold:
+                self._wait_for = 0
+            elif estimate >= self._wait_for and self._ends is None:
+                growth = max(1, threshold // RETRY_GROWTH)
+                self._wait_for = estimate + growth
+                await self._alone(function, None)
+                estimate = await self._estimate()
+                self._wait_for = 0 if estimate <= threshold else estimate + growth
+        except Exception:
+            logger.exception("session %r: an automatic compaction failed; nothing was changed", self._name)
+
+    async def _alone(self, function: Callable[[list[Message]], Any], leaf_id: str | None) -> Compaction | None:
+        loop = self._store.calls.loop
+        self._ends, self._runner = loop.signal(), loop.current_task()
+        try:
+            return await self._run(function, leaf_id)
+        finally:
+            ends, self._ends, self._runner = self._ends, None, None
+            ends.set()
+
+    async def _run(self, function: Callable[[list[Message]], Any], leaf_id: str | None) -> Compaction | None:
+        store, name = self._store, self._name
+
+        def read() -> tuple[int, list[Message]]:
+            session = store.readable(name)
+            recent = session.get_recent_history(leaf_id=leaf_id)
+            return recent.seq, recent.messages
+
+        seq, shown = await store.run_read(read)
+        result = await result_of(function, shown) if shown else None
+        if result is None:
+            return None
+        return await store.run_write(
+            lambda: compacting.store_result(store.sessions._store, name, result, seq), compacts=False
+        )
+
+    async def _estimate(self) -> int:
+        return await self._store.run_read(lambda: self._store.readable(self._name).token_estimate())

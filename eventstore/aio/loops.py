@@ -1,0 +1,166 @@
+"""The two event loops that are known, asyncio and trio, by the few things that are needed of them.
+
+Why neither anyio nor apsw's own controllers: a transaction needs one thread for all its calls, which a pool's functions
+can't promise; events are delivered by tasks that nobody's block holds, which a task group can't give; and a controller
+belongs to one connection and breaks a call off inside SQLite, where ours must end whole. What is left is this page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor, Future
+from typing import Any, Protocol, TypeVar
+
+R = TypeVar("R")
+
+
+class Signal(Protocol):
+    """What both loops call an event: set once, and waited for."""
+
+    def set(self) -> object:
+        """Lets go all who wait."""
+
+    async def wait(self) -> object:
+        """Returns once it is set."""
+
+
+class Loop(Protocol):
+    """One running loop. All but `call_from_thread` is called on it."""
+
+    async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
+        """What `call` returns, in a thread. Cancelled before the thread begins, it never runs (unless it must:
+        `cancellable=False`); cancelled later, the call goes on to its end, and this waits for it."""
+
+    def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
+        """Calls a function on the loop from a thread, awaits what it gives, and returns the result."""
+
+    def spawn(self, function: Callable[[], Awaitable[None]]) -> None:
+        """Runs a coroutine function, which raises nothing, in a task of its own."""
+
+    def current_task(self) -> object:
+        """The task that runs."""
+
+    def signal(self) -> Signal:
+        """A new signal."""
+
+    async def wait(self, signal: Signal, seconds: float) -> bool:
+        """Waits for a signal. False when the time was over before."""
+
+
+def current_loop() -> Loop:
+    """The loop that runs here. Raises `RuntimeError` where none does."""
+    try:
+        return AsyncioLoop(asyncio.get_running_loop())
+    except RuntimeError:
+        return TrioLoop()
+
+
+async def result_of(function: Callable[..., Any], *arguments: object) -> Any:
+    """What a function returns, or what awaiting that gives."""
+    result = function(*arguments)
+    return await result if inspect.isawaitable(result) else result
+
+
+class AsyncioLoop:
+    """asyncio's."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._tasks: set[asyncio.Task[None]] = set()  # the loop itself holds them weakly
+
+    async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
+        waiting = self._loop.create_future()
+
+        def wake() -> None:
+            if not waiting.done():
+                waiting.set_result(None)
+
+        job = executor.submit(call)
+        job.add_done_callback(lambda _: self._loop.call_soon_threadsafe(wake))
+        interrupted: asyncio.CancelledError | None = None
+        while not job.done():
+            try:
+                await waiting
+            except asyncio.CancelledError as error:
+                if cancellable and job.cancel():
+                    raise
+                interrupted = error
+                waiting = self._loop.create_future()
+        if interrupted is not None:
+            raise interrupted
+        return job.result()
+
+    def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
+        return asyncio.run_coroutine_threadsafe(result_of(function, *arguments), self._loop).result()
+
+    def spawn(self, function: Callable[[], Awaitable[None]]) -> None:
+        async def run() -> None:
+            await function()
+
+        task = self._loop.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def current_task(self) -> object:
+        return asyncio.current_task()
+
+    def signal(self) -> Signal:
+        return asyncio.Event()
+
+    async def wait(self, signal: Signal, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await signal.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class TrioLoop:
+    """trio's. It is imported only where it runs."""
+
+    def __init__(self) -> None:
+        import trio
+
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+
+    async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
+        lowlevel = self._trio.lowlevel
+        if cancellable:
+            await lowlevel.checkpoint_if_cancelled()
+        task = lowlevel.current_task()
+        job = executor.submit(call)
+        aborted = False
+
+        def abort(_raise: object) -> Any:
+            nonlocal aborted
+            aborted = cancellable and job.cancel()
+            return lowlevel.Abort.SUCCEEDED if aborted else lowlevel.Abort.FAILED
+
+        def wake(_job: Future[R]) -> None:
+            self._token.run_sync_soon(lambda: None if aborted else lowlevel.reschedule(task))
+
+        job.add_done_callback(wake)
+        await lowlevel.wait_task_rescheduled(abort)
+        return job.result()
+
+    def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
+        return self._trio.from_thread.run(result_of, function, *arguments, trio_token=self._token)
+
+    def spawn(self, function: Callable[[], Awaitable[None]]) -> None:
+        self._trio.lowlevel.spawn_system_task(function)
+
+    def current_task(self) -> object:
+        return self._trio.lowlevel.current_task()
+
+    def signal(self) -> Signal:
+        return self._trio.Event()
+
+    async def wait(self, signal: Signal, seconds: float) -> bool:
+        with self._trio.move_on_after(seconds):
+            await signal.wait()
+            return True
+        return False

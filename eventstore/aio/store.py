@@ -1,0 +1,245 @@
+"""What the parts of one store on an event loop share: the sync store, the threads that call it, the feed.
+
+`AsyncSessions` is its face. Every call of the sync store goes through `run_read` or `run_write`; behind each that may
+have made events comes their delivery.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, TypeVar
+
+from eventstore import replay
+from eventstore.aio.calls import Calls
+from eventstore.aio.feed import AsyncFeed, Receiver
+from eventstore.aio.iterators import Tail
+from eventstore.aio.loops import Signal, current_loop
+from eventstore.errors import EventStoreError, StoreBusy, StoreClosed
+from eventstore.events import Event
+from eventstore.feed import Subscription
+from eventstore.session import Session
+from eventstore.sessions import Sessions
+from eventstore.types import Progress
+
+logger = logging.getLogger("eventstore")
+
+R = TypeVar("R")
+
+
+class AsyncStore:
+    """One store, open or not. `make` opens the sync one."""
+
+    def __init__(self, name: str, make: Callable[[], Sessions], in_memory: bool, sender: Callable[[str], Any]) -> None:
+        self.name = name
+        self.feed = AsyncFeed(sender)
+        self._make = make
+        self._in_memory = in_memory
+        self._calls: Calls | None = None
+        self._sessions: Sessions | None = None
+        self._closing: Signal | None = None
+        self._grown: deque[str] = deque()  # sessions whose appends were delivered
+        self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
+
+    # ---- open and closed
+
+    @property
+    def calls(self) -> Calls:
+        """The threads. Raises `StoreClosed` while it isn't open, and `StoreForked` in a forked child."""
+        if self._calls is None or self._sessions is None:
+            raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
+        self._sessions._store.database.check_open()  # in a forked child there is no thread that would answer
+        return self._calls
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sync store. Raises `StoreClosed` while it isn't open."""
+        if self._sessions is None:
+            raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
+        return self._sessions
+
+    async def open(self) -> None:
+        """Opens it on the loop that runs; open already, does nothing."""
+        if self._calls is not None:
+            return
+        loop = current_loop()
+        self._calls = calls = Calls(loop, in_memory=self._in_memory)
+        self._closing = loop.signal()
+        try:
+            await calls.write(self._open)
+        except BaseException:  # refused, or cancelled while it was opened
+            await self.close()
+            raise
+        self.feed.open(loop, self.sessions.latest_seq)
+
+    def _open(self) -> None:
+        self._sessions = self._make()
+        self._sessions.subscribe(self.feed.collect)
+        self._sessions._store.due_hook = self._grown.append
+
+    async def close(self) -> None:
+        """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store."""
+        calls, sessions, closing = self._calls, self._sessions, self._closing
+        if calls is None or closing is None:
+            return
+        await calls.my_turn()
+        if sessions is not None and calls.in_transaction():
+            await calls.finish(sessions.close)
+        await self.feed.delivered()  # what was cancelled as it was written is heard all the same
+        self._calls = self._sessions = None
+        calls.closed = True
+        closing.set()
+        try:
+            await calls.finish(calls.end_reads)
+        finally:
+            try:
+                if sessions is not None:
+                    await calls.finish(sessions.close)
+            finally:
+                self.feed.close()
+                calls.shut_down()
+
+    # ---- calls
+
+    def readable(self, session_id: str) -> Session:
+        """The sync session."""
+        return self.sessions.session(session_id)
+
+    async def run_read(self, call: Callable[[], R]) -> R:
+        """Runs a call that reads."""
+        return await self.calls.read(call)
+
+    async def run_write(self, call: Callable[[], R], *, compacts: bool = True) -> R:
+        """Runs a call that writes, and delivers what it emitted. Cancelled, it leaves the delivery to go on.
+
+        Then it compacts what has grown enough, unless it is itself what a compaction writes.
+        """
+        result: R = await self._delivered(self.calls.write, call)
+        if compacts:
+            await self.compact_due()
+        return result
+
+    async def compact_due(self) -> None:
+        """Compacts what grew. Inside a listener or a transaction nothing: the outer write goes on to it."""
+        while self._grown and not self.feed.is_delivering() and not self.calls.in_transaction():
+            name = self._grown.popleft()
+            if self.due_hook is not None:
+                await self.due_hook(name)
+
+    async def run_poll(self) -> int:
+        """Polls, and delivers what was found."""
+        return await self._delivered(self.calls.read, lambda: self.sessions.poll())
+
+    async def run_copy(self, target: AsyncStore, call: Callable[[], R]) -> R:
+        """Runs a call that reads here and writes into another store. This one's transaction is seen by its own thread
+        only."""
+        if target is self or self.calls.in_transaction():
+            await target.calls.my_turn()
+            result = await self.run_write(call)
+            await target.feed.delivered()
+            return result
+        await self.calls.my_turn()
+        return await target.run_write(call)
+
+    async def _delivered(self, run: Callable[[Callable[[], R]], Any], call: Callable[[], R]) -> R:
+        calls = self.calls
+        try:
+            result: R = await run(call)
+        except BaseException:
+            self.feed.wake()
+            raise
+        if not calls.in_transaction():
+            await self.feed.delivered()
+        return result
+
+    def on_loop(self, progress: Progress | None) -> Progress | None:
+        """A hook, to be called from a thread and run on the loop."""
+        if progress is None:
+            return None
+        loop = self.calls.loop
+        return lambda done, total: loop.call_from_thread(progress, done, total)
+
+    # ---- the feed
+
+    def subscribe(
+        self, listener: Receiver, sender: object | None, after: int | None, events: Callable[[int], Any]
+    ) -> Subscription:
+        """Connects a listener; `events(after)` reads the log for one that begins in the past."""
+        if after is None:
+            return self.feed.subscribe(listener, sender, None)
+        replay.check_cursor(after)
+        self.calls  # noqa: B018 - the log can be read while it is open only
+        return self.feed.subscribe(listener, sender, lambda upto: _upto(events(after), upto))
+
+    def tail(
+        self, look: Callable[[int], Iterator[Event]], after: int | None, interval: float, timeout: float | None
+    ) -> Tail:
+        """The iterator behind `tail()`. Left out, the cursor is the last event that listeners were told of."""
+        if after is not None:
+            replay.check_cursor(after)
+        loop, closing = self.calls.loop, self._closing
+        assert closing is not None
+        begin = self.feed.cursor if after is None else after
+        return Tail(self.run_read, look, begin, interval, timeout, (loop, closing))
+
+    def watch(self, interval: float) -> Subscription:
+        """Polls every `interval` seconds in a task of its own."""
+        loop = self.calls.loop
+        stop = loop.signal()
+        closing = self._closing
+
+        async def run() -> None:
+            failing = False
+            while self._closing is closing and not await loop.wait(stop, interval):
+                try:
+                    await self.run_poll()
+                    failing = False
+                except StoreClosed:
+                    return
+                except StoreBusy:
+                    continue
+                except EventStoreError:
+                    if not failing:
+                        logger.exception("watch() can't read the store, and goes on trying")
+                    failing = True
+
+        loop.spawn(run)
+        return Subscription(stop.set)
+
+    def transaction(self) -> AbstractAsyncContextManager[None]:
+        """One transaction of the task that enters it."""
+        return Transaction(self)
+
+
+class Transaction(AbstractAsyncContextManager[None]):
+    """`async with`: the block is one transaction. Its events go out when the outermost is over."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+
+    async def __aenter__(self) -> None:
+        self._calls = self._store.calls
+        self._block = self._store.sessions.transaction()
+        await self._calls.begin(self._block)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        try:
+            await self._calls.end(self._block, kind, error, tb)
+        except BaseException:
+            self._store.feed.wake()
+            raise
+        if not self._calls.in_transaction():
+            await self._store.feed.delivered()
+            await self._store.compact_due()
+
+
+async def _upto(events: AsyncIterator[Event], upto: int) -> AsyncIterator[Event]:
+    async for event in events:
+        if event.seq > upto:
+            return
+        yield event

@@ -1,0 +1,84 @@
+"""The command `tail`: what was written last, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import click
+from rich.text import Text
+
+from eventstore import (
+    Appended,
+    Compacted,
+    Deleted,
+    Event,
+    Imported,
+    LeafSelected,
+    MetadataChanged,
+    Sessions,
+    Updated,
+    strict,
+)
+from eventstore.cli import render
+from eventstore.cli.frame import as_json, database, open_to_read
+from eventstore.cli.screen import Screen, to_json
+
+LAST = 10  # events shown when no cursor is given
+STYLES = {"append": "green", "import": "green", "update": "cyan", "delete": "red", "clear": "red"}
+
+
+@click.command()
+@click.option("--follow", is_flag=True, help="Go on, and show what is written, until Ctrl-C.")
+@click.option("--after", metavar="SEQ", type=click.IntRange(min=0), help="Begin behind this event; 0: at the first.")
+@database()
+@as_json
+def tail(follow: bool, after: int | None, path: str, as_json: bool) -> None:
+    """Show the events of a store.
+
+    The last ten, unless --after says where to begin: one a line, with its number, time, session, kind and what it is
+    about. With --json every line is an event as JSON.
+    """
+    screen = Screen()
+    with open_to_read(path) as store, suppress(KeyboardInterrupt):
+        for event in _events(store, after, follow):
+            if as_json:
+                screen.write(to_json(event.to_dict()) + "\n")
+            else:
+                screen.print(event_line(screen, event), crop=True)
+                screen.stream.flush()
+
+
+def _events(store: Sessions, after: int | None, follow: bool) -> Iterator[Event]:
+    begin = max(store.latest_seq - LAST, 0) if after is None else after
+    return store.tail(after=begin) if follow else store.events(after=begin)
+
+
+def event_line(screen: Screen, event: Event) -> Text:
+    """An event on one line."""
+    text = Text(f"{event.seq:>6}  {event.recorded_at:%Y-%m-%d %H:%M:%S}  ", style="dim")
+    text.append(screen.name(repr(event.session_id)), style="not dim bold")
+    text.append(f"  {event.type}", style=f"not dim {STYLES.get(event.type, 'magenta')}")
+    about, said = _about(event)
+    if about:
+        text.append("  " + screen.name(about), style="dim")
+    if said:
+        text.append("  " + render.cut(screen, said), style="not dim")
+    return text
+
+
+def _about(event: Event) -> tuple[str, str]:
+    """(what an event is about: ids and roles; what it says)."""
+    match event:
+        case Appended(message=message) | Imported(message=message) | Updated(message=message):
+            return f"{message['id']} {message['role']}", render.preview(message)
+        case Deleted(message_ids=message_ids):
+            return " ".join(message_ids), ""
+        case LeafSelected(message_id=message_id):
+            return message_id, ""
+        case MetadataChanged(metadata=metadata):
+            return "", strict.encode(metadata)
+        case Compacted(compaction=compaction):
+            return f"{compaction.from_message_id} to {compaction.to_message_id}", compaction.summary
+        case _:
+            return "", ""

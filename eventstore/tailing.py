@@ -1,0 +1,114 @@
+"""Waiting for what is written: a thread that polls for a store, and an iterator over the log that goes on.
+
+Both look at the log's newest number every so often, which costs microseconds, and end with the store. A tail reads the
+log itself: it moves no cursor but its own and touches no listener, so any number of them may run.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
+from eventstore.events import Event
+from eventstore.feed import Subscription
+
+if TYPE_CHECKING:
+    from eventstore.store import Store
+
+logger = logging.getLogger("eventstore")
+
+INTERVAL = 0.05  # seconds between two looks, unless the caller says otherwise
+_LONGEST = 1_000_000.0
+
+
+def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
+    """Raises `InvalidArgument` unless `value` is a number of seconds above 0 (or, with `zero`, 0)."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value <= _LONGEST or not (value or zero):  # type: ignore[operator]
+        least = "0 or more" if zero else "above 0"
+        raise InvalidArgument(f"{name} must be a number of seconds, {least}; not {value!r}")
+
+
+def tail(
+    store: Store,
+    read: Callable[[int, int], Iterator[Event]],
+    after: int | None,
+    interval: float,
+    timeout: float | None,
+) -> Iterator[Event]:
+    """The events that `read(after, upto)` gives, and those that come. `None`: from the log's head at the call on."""
+    check_seconds("interval", interval)
+    if timeout is not None:
+        check_seconds("timeout", timeout, zero=True)
+    head = store.committed_seq()
+    return _tail(store, read, head if after is None else after, interval, timeout)
+
+
+def _tail(
+    store: Store, read: Callable[[int, int], Iterator[Event]], after: int, interval: float, timeout: float | None
+) -> Iterator[Event]:
+    idle_since = time.monotonic()
+    while True:
+        try:
+            upto = store.committed_seq()
+            if upto > after:
+                for event in read(after, upto):
+                    yield event
+                    after = event.seq
+                    idle_since = time.monotonic()
+                after = upto
+        except StoreBusy:
+            pass  # what was read is given out already; the next look goes on from there
+        left = interval if timeout is None else min(interval, idle_since + timeout - time.monotonic())
+        if left <= 0:
+            return
+        store.database.sleep(left)
+
+
+class Watcher:
+    """A thread that polls a store until it is closed, or the store is."""
+
+    def __init__(self, store: Store, interval: float) -> None:
+        self._store = store
+        self._interval = interval
+        self._stopped = threading.Event()
+        self._failing = False
+        self._thread = threading.Thread(target=self._run, name="eventstore watch", daemon=True)
+
+    def start(self) -> Subscription:
+        """Begins, and gives what ends it."""
+        self._store.watchers.append(self)
+        self._thread.start()
+        return Subscription(self.close)
+
+    def close(self) -> None:
+        """Ends it. When this returns it delivers nothing more, unless the caller is what it waits for: a listener that
+        it calls, or one that another delivery calls, or an open transaction."""
+        self._stopped.set()
+        if self in self._store.watchers:
+            self._store.watchers.remove(self)
+        waited_for = self._store.feed.is_delivering() or self._store.database.in_transaction()
+        if not waited_for and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._interval):
+            try:
+                self._store.feed.poll()
+                self._failing = False
+            except StoreClosed:
+                return
+            except StoreBusy:
+                continue  # somebody keeps it: the next look finds what this one missed
+            except EventStoreError as error:
+                self._report(error)
+
+    def _report(self, error: EventStoreError) -> None:
+        """Says what is wrong once, not at every look."""
+        if not self._failing:
+            logger.error("watch() can't read the store, and goes on trying: %s", error)
+        self._failing = True

@@ -1,0 +1,534 @@
+"""What holds on an event loop alone: whose transaction it is, what is cancelled when, where listeners run."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+import trio
+
+from eventstore import (
+    AsyncSession,
+    AsyncSessions,
+    Event,
+    InvalidArgument,
+    Sessions,
+    StoreClosed,
+    StoreForked,
+    UnknownMessage,
+)
+from tests.aio.face import LOOPS, run_on
+from tests.unit.talk import Heard, ids, message
+
+on_both = pytest.mark.parametrize("loop", LOOPS)
+Test = Callable[[], Awaitable[Any]]
+
+
+class Kit:
+    """The few things that tests do on a loop, for either."""
+
+    def __init__(self, loop: str) -> None:
+        self.is_trio = loop == "trio"
+
+    async def sleep(self, seconds: float) -> None:
+        await (trio.sleep if self.is_trio else asyncio.sleep)(seconds)
+
+    async def together(self, *functions: Test) -> None:
+        """Runs all at once, to their ends."""
+        if self.is_trio:
+            async with trio.open_nursery() as nursery:
+                for function in functions:
+                    nursery.start_soon(function)
+        else:
+            async with asyncio.TaskGroup() as group:
+                for function in functions:
+                    group.create_task(function())  # type: ignore[arg-type]
+
+    async def cancelled_after(self, seconds: float, function: Test) -> bool:
+        """Runs one, and cancels it after so long. Whether that came first."""
+        if self.is_trio:
+            with trio.move_on_after(seconds) as scope:
+                await function()
+            return scope.cancelled_caught
+        task = asyncio.ensure_future(function())
+        await asyncio.sleep(seconds)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            return True
+        return False
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@asynccontextmanager
+async def two_stores(path: Path) -> AsyncIterator[tuple[AsyncSessions, AsyncSessions]]:
+    async with AsyncSessions(path) as one, AsyncSessions(path) as other:
+        yield one, other
+
+
+# ---- opening and closing
+
+
+@on_both
+def test_nothing_is_opened_before_it_is_asked_for(loop: str, path: Path) -> None:
+    sessions = AsyncSessions(path)
+    session = sessions.session("early")
+    assert not path.exists()
+
+    async def use() -> None:
+        with pytest.raises(StoreClosed):
+            await session.append_message(message("a"))
+        for _ in range(2):  # again and again, and on one loop after the other
+            async with sessions:
+                assert await sessions.open() is sessions
+                await session.append_message(message("a"))
+                assert ids(await session.get_history()) == ["a"]
+            await sessions.close()
+        with pytest.raises(StoreClosed):
+            await session.get_history()
+
+    for each in LOOPS:
+        run_on(each, use)
+
+
+def leftovers() -> tuple[int, int]:
+    gc.collect()
+    return threading.active_count(), len(os.listdir("/proc/self/fd"))
+
+
+@on_both
+def test_cancelled_while_it_opens_it_leaves_no_thread_and_no_file(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+    Sessions(path).close()
+
+    async def open_and_close() -> None:
+        sessions = AsyncSessions(path)
+        if not await kit.cancelled_after(random.random() * 0.006, sessions.open):
+            await sessions.close()
+
+    async def main() -> None:
+        await open_and_close()
+        before = leftovers()
+        for _ in range(50):
+            await open_and_close()
+        assert leftovers() <= before
+
+    run_on(loop, main)
+    Sessions(path).close()
+
+
+@on_both
+def test_closing_ends_those_who_wait(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = await AsyncSessions(path).open()
+
+        async def tail() -> None:
+            with pytest.raises(StoreClosed):
+                async for _ in sessions.tail(interval=30):
+                    pass
+
+        async def close() -> None:
+            await kit.sleep(0.05)
+            sessions.watch(interval=30)
+            await sessions.close()
+
+        before = threading.active_count()
+        await kit.together(tail, close)
+        assert threading.active_count() < before
+        with pytest.raises(StoreClosed):
+            await sessions.session().append_message(message("a"))
+
+    run_on(loop, main)
+
+
+@on_both
+def test_what_was_cancelled_as_it_was_written_is_heard_before_the_close(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        heard = Heard()
+
+        async def slow(event: Event) -> None:
+            await kit.sleep(0.001)
+            heard.append(event)
+
+        sessions = AsyncSessions(path)
+        sessions.subscribe(slow)
+        async with sessions:
+            await kit.cancelled_after(0.002, lambda: write("many", sessions.session(), [message("a"), message("b")]))
+        with Sessions(path) as stored:
+            assert [event.seq for event in stored.events()] == heard.seqs
+
+    for _ in range(20):
+        run_on(loop, main)
+        path.unlink()
+
+
+def test_in_a_forked_child_every_call_is_refused(path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            child = os.fork()
+            if child == 0:
+                try:
+                    await sessions.session().info()
+                except StoreForked:
+                    os._exit(7)
+                os._exit(1)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 7
+
+    run_on("asyncio", main)
+
+
+# ---- transactions
+
+
+@on_both
+@pytest.mark.parametrize("place", ["file", ":memory:"])
+def test_a_transaction_belongs_to_its_task_and_others_wait(loop: str, path: Path, place: str) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path if place == "file" else place) as sessions:
+            session = sessions.session()
+            order: list[str] = []
+
+            async def mine() -> None:
+                async with sessions.transaction():
+                    await session.append_message(message("a"))
+                    await kit.sleep(0.05)
+                    order.append("mine")
+                    assert ids(await session.get_history()) == ["a"]
+                    async with sessions.transaction():
+                        await session.append_message(message("b"))
+
+            async def theirs() -> None:
+                await kit.sleep(0.02)
+                if place == "file":
+                    assert await session.get_history() == []
+                    assert await sessions.poll() == 0
+                await session.append_message(message("c"))
+                order.append("theirs")
+
+            async def theirs_too() -> None:
+                await kit.sleep(0.02)
+                async with sessions.transaction():
+                    order.append("theirs")
+                    assert ids(await session.get_history())[:2] == ["a", "b"]
+
+            await kit.together(mine, theirs, theirs_too)
+            assert order == ["mine", "theirs", "theirs"]
+            assert ids(await session.get_history()) == ["a", "b", "c"]
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_transaction_that_is_cancelled_leaves_nothing_and_keeps_nobody_waiting(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard = Heard()
+            sessions.subscribe(heard)
+
+            async def block() -> None:
+                async with sessions.transaction():
+                    await sessions.session().append_messages([message("a"), message("b")])
+                    await kit.sleep(30)
+
+            assert await kit.cancelled_after(0.05, block)
+            can_be_written(path)
+            await sessions.session().append_message(message("c"))
+            assert ids(await sessions.session().get_history()) == ["c"]
+            assert heard.types == ["append"]
+
+    run_on(loop, main)
+
+
+def can_be_written(path: Path) -> None:
+    """Another connection can write at once. (Of the same SQLite: a second library would drop this process's locks.)"""
+    connection = apsw.Connection(str(path))
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    finally:
+        connection.close()
+
+
+@on_both
+@pytest.mark.parametrize("verb", ["append", "many", "block", "batch in a block", "out of time"])
+def test_cancelled_anywhere_a_write_is_whole_or_not_at_all(loop: str, path: Path, verb: str) -> None:
+    kit = Kit(loop)
+    dice = random.Random(5)
+
+    async def main() -> None:
+        async with AsyncSessions(path, durability="normal") as sessions:
+            session = sessions.session()
+            heard: list[str] = []
+            sessions.subscribe(lambda event: heard.append(event.message["id"]))
+            stopped = 0
+            for number in range(200 if verb in ("append", "block") else 60):
+                made = [message(f"{number}.{part}") for part in range(4)]
+                stopped += await kit.cancelled_after(dice.random() * 0.003, partial(write, verb, session, made))
+                can_be_written(path)
+                await sessions.poll()  # what was committed is delivered by now
+                stored = [each for each in ids(await session.get_history()) if each.startswith(f"{number}.")]
+                assert len(stored) in (0, 1 if verb == "append" else 4)
+                assert [each for each in heard if each.startswith(f"{number}.")] == stored
+            assert stopped
+            assert heard == ids(await session.get_history())
+
+    run_on(loop, main)
+
+
+async def write(verb: str, session: AsyncSession, made: list[Any]) -> None:
+    match verb:
+        case "append":
+            await session.append_message(made[0])
+        case "many":
+            await session.append_messages(made)
+        case "batch in a block":
+            async with session.sessions.transaction():
+                await session.append_messages(made)
+        case "block":
+            async with session.sessions.transaction():
+                for each in made:
+                    await session.append_message(each)
+        case _:
+            async with asyncio_or_trio_timeout():
+                await session.append_messages(made)
+
+
+@asynccontextmanager
+async def asyncio_or_trio_timeout() -> AsyncIterator[None]:
+    """Time that is over at some moment, as a caller sets it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with trio.move_on_after(0.0007):
+            yield
+        return
+    try:
+        async with asyncio.timeout(0.0007):
+            yield
+    except TimeoutError:
+        pass
+
+
+# ---- listeners
+
+
+@on_both
+def test_listeners_run_on_the_loop_and_are_awaited(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            here = threading.get_ident()
+            heard: list[Any] = []
+
+            async def slow(event: Event) -> None:
+                assert threading.get_ident() == here
+                heard.append(("begins", event.seq))
+                await kit.sleep(0.01)
+                heard.append(("ends", event.seq))
+
+            async def receiver(sender: AsyncSession, *, event: Event) -> None:
+                assert sender is sessions.session()
+                heard.append(("signal", event.seq))
+
+            sessions.subscribe(slow)
+            sessions.changed.connect(receiver, sender=sessions.session())
+            await sessions.session().append_messages([message("a"), message("b")])
+            assert heard == [
+                ("begins", 1), ("ends", 1), ("signal", 1), ("begins", 2), ("ends", 2), ("signal", 2),
+            ]  # fmt: skip
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_listener_may_write_and_its_event_comes_behind(loop: str, path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path, durability="normal") as sessions:
+            session = sessions.session()
+            order: list[str] = []
+
+            async def answer(event: Any) -> None:
+                number = int(event.message["id"])
+                if number < 300:
+                    async with sessions.transaction():
+                        await session.append_message(message(str(number + 1)))
+                    assert len(await session.get_history()) == number + 2
+
+            sessions.subscribe(answer)
+            sessions.subscribe(lambda event: order.append(event.message["id"]))
+            await session.append_message(message("0"))
+            assert order == [str(number) for number in range(301)]
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_listener_that_fails_is_logged_and_the_others_hear(
+    loop: str, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard = Heard()
+
+            async def fail(_event: Event) -> None:
+                raise asyncio.CancelledError if loop == "asyncio" else ValueError
+
+            sessions.subscribe(fail)
+            sessions.subscribe(heard)
+            await sessions.session().append_messages([message("a"), message("b")])
+            assert heard.seqs == [1, 2]
+
+    run_on(loop, main)
+    assert len(caplog.records) == 2
+
+
+@on_both
+def test_from_a_cursor_none_is_lost_and_none_comes_twice(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path, durability="normal") as sessions:
+            session = sessions.session()
+            await session.append_messages([message(str(number)) for number in range(600)])
+            heard: list[Heard] = []
+
+            async def writes() -> None:
+                for number in range(600, 700):
+                    await session.append_message(message(str(number)))
+
+            async def subscribes() -> None:
+                for after in (0, 599, 300):
+                    await kit.sleep(0.01)
+                    heard.append(Heard())
+                    sessions.subscribe(heard[-1], after=after)
+
+            await kit.together(writes, subscribes)
+            await session.append_message(message("last"))
+            assert [each.seqs for each in heard] == [list(range(after + 1, 702)) for after in (0, 599, 300)]
+            closed = Heard()
+            sessions.subscribe(closed, after=0).close()
+            await session.append_message(message("none"))
+            assert closed == []
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_watch_and_a_tail_show_what_other_stores_write(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with two_stores(path) as (one, other):
+            heard = Heard()
+            one.subscribe(heard)
+            seen: list[int] = []
+
+            async def reads() -> None:
+                async for event in one.session().tail(interval=0.005):
+                    seen.append(event.seq)
+                    if event.seq == 60:
+                        break
+
+            async def writes() -> None:
+                for number in range(30):
+                    await other.session().append_message(message(f"o{number}"))
+                    await one.session().append_message(message(f"m{number}"))
+
+            with one.watch(interval=0.005):
+                await kit.together(reads, writes)
+            assert await one.poll() == 0
+            assert seen == heard.seqs == list(range(1, 61))
+
+    run_on(loop, main)
+
+
+@on_both
+def test_copies_go_between_stores(loop: str, path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as one, AsyncSessions() as other:
+            heard = Heard()
+            other.subscribe(heard)
+            await one.session().append_messages([message("a"), message("b")])
+            await one.session().copy_to(other.session())
+            assert heard.types == ["import", "import"]
+            async with one.transaction():
+                await one.session().append_message(message("c"))
+                await one.session().copy_to(other.session("more"))
+            assert ids(await other.session("more").get_history()) == ["a", "b", "c"]
+            assert len(heard) == 5
+
+    run_on(loop, main)
+
+
+@on_both
+def test_an_iterator_checks_at_its_first_step_and_keeps_nothing_open(loop: str, path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            session = sessions.session()
+            await session.append_messages([message(str(number)) for number in range(120)])
+            wrong = session.history(leaf_id="none")
+            with pytest.raises(UnknownMessage):
+                await anext(wrong)
+            seen: list[str] = []
+            async for each in session.history():
+                seen.append(each["id"])
+                if each["id"] == "10":
+                    await session.delete_messages(["70"])
+                    can_be_written(path)
+            assert seen == [str(number) for number in range(120) if number != 70]
+            async with sessions.transaction():
+                await session.append_message(message("new"))
+                newest = await anext(session.history(newest_first=True))
+                assert newest["id"] == "new"
+                with pytest.raises(InvalidArgument):
+                    await sessions.at(1)
+
+    run_on(loop, main)
+
+
+@on_both
+def test_many_tasks_write_at_once(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path, durability="normal") as sessions:
+            heard = Heard()
+            sessions.subscribe(heard)
+
+            def writer(number: int) -> Test:
+                async def work() -> None:
+                    for part in range(5):
+                        result = await sessions.session(f"s{number % 7}").append_message(message(f"{number}.{part}"))
+                        assert result.seq in heard.seqs  # it has been heard when the write returns
+
+                return work
+
+            await kit.together(*(writer(number) for number in range(60)))
+            assert heard.seqs == list(range(1, 301))
+
+    run_on(loop, main)

@@ -1,0 +1,152 @@
+"""The chat's server, as its clients see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.examples.chat_server import create_app
+from eventstore import Message, Sessions
+from tests.examples.asgi import Client, running
+from tests.unit.talk import ids, message
+
+
+class Slow:
+    """A model that says three words, each when it is let."""
+
+    def __init__(self) -> None:
+        self.let = asyncio.Semaphore(0)
+        self.asked: list[list[str]] = []
+
+    async def __call__(self, messages: list[Message]) -> AsyncIterator[str]:
+        self.asked.append(ids(messages))
+        for word in ("one ", "two ", "three"):
+            await self.let.acquire()
+            yield word
+
+
+def serve(path: Path, use: Callable[[Client, Slow], Awaitable[None]]) -> None:
+    async def main() -> None:
+        model = Slow()
+        async with asyncio.timeout(30), running(create_app(path, model)) as client:
+            await use(client, model)
+
+    asyncio.run(main())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "chat.db"
+
+
+def text_of(made: Any) -> str:
+    text: str = made["parts"][0]["text"]
+    return text
+
+
+def test_a_message_is_created_once_and_read_back(path: Path) -> None:
+    async def use(client: Client, _model: Slow) -> None:
+        first = await client.post("/talk", message("u1", "Hello"))
+        again = await client.post("/talk", message("u1", "Hello"))
+        assert (first.status, again.status) == (201, 200)
+        assert again.json()["message"] == message("u1", "Hello")
+        page = (await client.get("/talk")).json()
+        assert page["messages"][0] == message("u1", "Hello")
+        assert page["seq"] >= 1
+
+    serve(path, use)
+
+
+def test_half_an_emoji_is_answered(path: Path) -> None:
+    async def use(client: Client, _model: Slow) -> None:
+        assert (await client.post("/talk", message("u1", "cut \ud83d"))).status == 201
+        answer = await client.get("/talk")
+        assert answer.status == 200
+        assert text_of(answer.json()["messages"][0]) == "cut \ud83d"
+
+    serve(path, use)
+
+
+def test_what_is_wrong_is_said(path: Path) -> None:
+    async def use(client: Client, _model: Slow) -> None:
+        await client.post("/talk", {**message("s1"), "role": "system"})
+        assert (await client.post("/talk", {"id": "x"})).status == 400
+        assert (await client.request("POST", "/talk", raw=b"{")).status == 400
+        assert (await client.get("/talk?before=none")).status == 404
+        assert (await client.post("/talk/none/select")).status == 404
+        assert (await client.post("/talk/none/regenerate")).status == 404
+        conflict = await client.post("/talk?after=other", message("u1"))
+        assert (conflict.status, conflict.json()) == (409, {"leaf": "s1"})
+
+    serve(path, use)
+
+
+def test_an_answer_is_stored_as_it_grows_though_its_client_is_gone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.examples.chat_server.SAVE_SECONDS", 0)
+
+    async def use(client: Client, model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
+        model.let.release()
+        seen = await client.events("/talk/events", 3)  # then it leaves
+        assert [event["type"] for event in seen] == ["append", "append", "update"]
+        assert text_of(seen[-1]["message"]) == "one "
+        model.let.release()
+        model.let.release()
+        rest = await client.events("/talk/events", 3, {"last-event-id": str(seen[-1]["seq"])})
+        assert text_of(rest[-1]["message"]) == "one two three"
+        assert rest[-1]["message"]["parts"][0]["state"] == "done"
+        assert [event["seq"] for event in seen + rest] == list(range(1, 7))
+        assert model.asked == [["u1"]]
+
+    serve(path, use)
+
+
+def test_what_an_answer_has_is_kept_when_the_server_stops(path: Path) -> None:
+    async def use(client: Client, model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
+        model.let.release()
+        await client.events("/talk/events", 2)
+        await asyncio.sleep(0.05)  # it has its first word, and waits
+
+    serve(path, use)
+    with Sessions(path) as store:
+        _, answer = store.session("talk").get_history()
+        assert (text_of(answer), answer["parts"][0]["state"]) == ("one ", "aborted")
+
+
+def test_another_answer_stands_beside_the_first(path: Path) -> None:
+    async def use(client: Client, model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
+        for number in (1, 2):
+            for _ in range(3):
+                model.let.release()
+            await client.events("/talk/events", 3 if number == 1 else 5)
+            if number == 1:
+                assert (await client.post("/talk/u1/regenerate")).status == 202
+        both = (await client.get("/talk/u1/branches")).json()
+        assert len(both) == 2
+        assert ids((await client.get("/talk")).json()["messages"]) == ["u1", both[1]]
+        assert (await client.post(f"/talk/{both[0]}/select")).status == 204
+        assert ids((await client.get("/talk")).json()["messages"]) == ["u1", both[0]]
+        assert model.asked == [["u1"], ["u1"]]
+
+    serve(path, use)
+
+
+def test_older_messages_are_paged_back_to(path: Path) -> None:
+    with Sessions(path) as store:
+        store.session("talk").append_messages([message(f"m{number:02}", "x" * 4_000) for number in range(40)])
+
+    async def use(client: Client, _model: Slow) -> None:
+        page = (await client.get("/talk")).json()
+        seen: list[str] = ids(page["messages"])
+        while page["truncated"]:
+            page = (await client.get(f"/talk?before={seen[0]}")).json()
+            seen = ids(page["messages"]) + seen
+        assert seen == [f"m{number:02}" for number in range(40)]
+
+    serve(path, use)
