@@ -140,6 +140,7 @@ class Replaying:
 
     def __init__(self, write: Write) -> None:
         self.imported = 0
+        self._described = False  # whether a step gave metadata
         self._write = write
         self._seqs: dict[int, int] = {}  # there -> here
         self._ids: dict[int, str] = {}  # here -> the message's id, for what listeners hear
@@ -238,13 +239,19 @@ class Replaying:
 
     _compact = _compaction
 
+    def finish(self) -> None:
+        """Takes away metadata that the session had before, and its source hasn't: after the last step."""
+        if self._write.head.metadata is not None and not self._described:
+            self._metadata(Step("metadata", 0, 0, body=codec.encode({})))
+
     def _metadata(self, step: Step) -> None:
         if step.body is None:
             return
+        self._described = True
         stored = self._write.head.metadata
         if stored is not None and self._write.keeps_current_only():
             bodies.drop(self._write.connection, stored)
-        envelope = self._write.next(log.METADATA, bytes=step.bytes)
+        envelope = self._write.next(log.METADATA, bytes=step.body.size)
         self._write.log(envelope, step.body)
         if self._write.is_heard():
             self._write.emit(MetadataChanged, envelope.seq, metadata=codec.decode(step.body.text, step.body.flags))
@@ -272,4 +279,5 @@ def replay_into(store: Store, name: str, given: Iterable[Step], progress: Progre
             )
         replaying = Replaying(write)
         replaying.take_all(given, progress)
+        replaying.finish()
         return ImportReport(replaying.imported, 0)

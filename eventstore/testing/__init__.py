@@ -3,9 +3,8 @@
     from eventstore.testing import SessionMachine, check_invariants, writes
 
 `messages()`, `conversations()` and `writes()` draw valid data of every shape, `check_invariants(sessions)` says what
-doesn't hold in a store, and `SessionMachine` is a state machine to subclass with invariants of one's own. All of it
-stands on the public names of `eventstore` only, and `eventstore` never imports it: it needs hypothesis, which the extra
-`[testing]` brings.
+doesn't hold in a store, and `SessionMachine` is a state machine to subclass with invariants of one's own. The store
+never imports it: it needs hypothesis, which the extra `[testing]` brings.
 """
 
 try:
