@@ -89,6 +89,7 @@ class Search:
         self._where = filters.where(connection)
         self._state = now
         self._beside = beside
+        self._per_word = _SATURATION * _LENGTH * now.messages / max(now.words, 1)  # what a word more weighs against
         self._finder = Finder(asked, Tokenizer(connection), Tokenizer(connection, stems=False))
         self._fitted = 0  # messages that fit, as far as they were looked at
         self._names: dict[int, str] = {}
@@ -185,7 +186,7 @@ class Search:
         counts, length, matches = self._finder.look(content)
         if not all(counts):
             return None
-        norm = _SATURATION * (1 - _LENGTH + _LENGTH * length * self._state.messages / max(self._state.words, 1))
+        norm = _SATURATION * (1 - _LENGTH) + length * self._per_word
         score = 0.0
         for weight, count in zip(self._weights or self._weigh_terms(), counts, strict=True):
             score += weight * count * (_SATURATION + 1) / (count + norm)

@@ -241,6 +241,34 @@ def test_all_branches_are_searched(session: Session) -> None:
     assert found(session.search("answer")) == ["a2", "a1"]
 
 
+def test_texts_beside_media_and_growing_texts_are_searched(sessions: Sessions) -> None:
+    session = sessions.session()
+    image = {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg=="}
+    text = "a picture of a fox " * 200
+
+    def with_image(text: str) -> Any:
+        return {"id": "a", "role": "user", "parts": [image, {"type": "text", "text": text}, image]}
+
+    session.append_message(with_image(text))
+    assert found(session.search("picture fox")) == ["a"]
+    for number in range(5):
+        text += f"and a wolf{number} "
+        session.update_message(with_image(text))
+    assert found(session.search("wolf4 picture")) == ["a"]
+    assert session.search("iVBORw0KGgoAAAANSUhEUg") == []
+    assert session.search("wolf4")[0].content == text
+    session.update_message(with_image("nothing"))
+    assert session.search("fox") == []
+    assert sessions.verify().problems == ()
+
+
+def test_summaries_are_not_searched_and_what_they_cover_is(session: Session) -> None:
+    session.append_messages([message(f"m{n}", f"fox number{n}") for n in range(4)])
+    session.add_compaction("wolves were spoken of", "m1", "m2")
+    assert session.search("wolves") == []
+    assert found(session.search("fox number2")) == ["m2"]
+
+
 # ---- snippets
 
 FAMILY = "👨‍👩‍👧‍👦"
