@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TypeVar
 
 from eventstore import driver, opening
@@ -55,15 +55,13 @@ class Database:
         self._closing = threading.Event()
         self._readers = Readers(path, busy_timeout, read_only=read_only)
         self._aside = Aside(self._readers)
-        try:
+        with driver.translated(path):
             if read_only:
                 self._writer = None
                 with self._readers.lend():
                     pass
             else:
                 self._writer = opening.open_store(path, durability, busy_timeout)
-        except driver.Error as error:
-            raise driver.translate(error, path) from error
 
     # ---- state
 
@@ -103,10 +101,8 @@ class Database:
             self._closed = True
             self._readers.close()
             self._aside.close()
-            try:
+            with driver.translated(self.path):
                 self._close_writer()
-            except driver.Error as error:
-                raise driver.translate(error, self.path) from error
 
     def sleep(self, seconds: float) -> None:
         """Lets time pass. Raises `StoreClosed` as soon as the store is being closed."""
@@ -156,36 +152,26 @@ class Database:
     def aside(self) -> Iterator[Connection]:
         """The connection in memory that a read-only store has beside its file."""
         self.check_open()
-        try:
-            with self._aside.lend() as connection:
-                yield connection
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
+        with driver.translated(self.path), self._aside.lend() as connection:
+            yield connection
 
     @contextmanager
     def private(self) -> Iterator[Connection]:
         """A connection of the caller's own, with temporary tables to use as it likes; closed at the end."""
-        connection = self.open_private()
-        try:
+        with driver.translated(self.path), closing(self.open_private()) as connection:
             yield connection
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
-        finally:
-            connection.close()
 
     def open_private(self) -> Connection:
         """As `private`, for a caller who keeps it and closes it. Raises `InvalidArgument` inside `transaction()`."""
         self.check_open()
         if self.in_transaction():
             raise InvalidArgument("at() and verify() don't see what an open transaction() has written: leave it first")
-        try:
+        with driver.translated(self.path):
             if not self.in_memory:
                 return self._readers.open().connection
             with self._locked():
                 assert self._writer is not None
                 return driver.open_copy(self._writer)
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
 
     # ---- writing
 

@@ -6,7 +6,8 @@ Settings are small named functions with the reason for each; `configure` applies
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -83,6 +84,15 @@ def translate(error: apsw.Error, path: str) -> EventStoreError:
         if isinstance(error, theirs):
             return ours(f"{path}: {advice} (SQLite: {error})")
     return EventStoreError(f"{path}: SQLite failed unexpectedly: {type(error).__name__}: {error}")
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raises our own errors for the driver's."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error, path) from error
 
 
 def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:
