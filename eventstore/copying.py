@@ -267,11 +267,16 @@ def copy_session(
         if leaf_id is not None:
             paths.require(connection, session, name, leaf_id, "leaf_id")
             given = path_steps(connection, name, leaf_id)
-        return replay_into(target, target_name, given, progress)
+        return replay_into(target, target_name, given, progress, like_source=True)
 
 
-def replay_into(store: Store, name: str, given: Iterable[Step], progress: Progress | None) -> ImportReport:
-    """Replays steps into an empty session. Raises `InvalidArgument` when it holds messages."""
+def replay_into(
+    store: Store, name: str, given: Iterable[Step], progress: Progress | None, *, like_source: bool = False
+) -> ImportReport:
+    """Replays steps into an empty session; with `like_source`, metadata that no step gave goes.
+
+    Raises `InvalidArgument` when the session holds messages.
+    """
     with Write(store, name) as write:
         if write.head.messages:
             raise InvalidArgument(
@@ -279,5 +284,6 @@ def replay_into(store: Store, name: str, given: Iterable[Step], progress: Progre
             )
         replaying = Replaying(write)
         replaying.take_all(given, progress)
-        replaying.finish()
+        if like_source:
+            replaying.finish()
         return ImportReport(replaying.imported, 0)
