@@ -128,6 +128,13 @@ def test_tuples_and_foreign_mappings_are_arrays_and_objects(session: Session) ->
     assert canonical(session.get_metadata()) == canonical(expected)
 
 
+def test_an_ordered_dict_has_an_order_of_its_own(session: Session) -> None:
+    moved = OrderedDict(b=1, a=2)
+    moved.move_to_end("b")
+    session.append_message(message("a", moved=moved, inside=[{"moved": moved}]))
+    assert canonical(session.get_message("a")) == canonical(message("a", moved=moved, inside=[{"moved": moved}]))
+
+
 def test_the_same_value_in_other_types_is_an_equal_message(sessions: Sessions, session: Session) -> None:
     session.append_message(message("a", list=[1e16, 1e-7], map={"k": 1}))
     assert session.update_message(message("a", list=(1e16, 1e-7), map=MappingProxyType({"k": 1}))) is not None

@@ -161,6 +161,18 @@ def test_a_leaf_that_was_selected_often_and_then_deleted(session: Session) -> No
     assert ids(session.get_history()) == ["a"]
 
 
+def test_what_was_selected_and_is_gone_is_nobodys_latest(session: Session) -> None:
+    chain(session, "a", "b", "c")
+    chain(session, "d", parent_id="a")
+    session.select_leaf("c")
+    session.delete_messages(["c"])
+    for below, latest in (("a", "d"), ("b", "b")):
+        leaf = session.get_latest_leaf(below=below)
+        assert leaf is not None
+        assert leaf["id"] == latest
+    assert ids(session.get_leaves()) == ["d", "b"]
+
+
 def test_sixty_thousand_ids_in_one_call(session: Session) -> None:
     names = [f"m{n}" for n in range(30_000)]
     session.append_messages([message(name) for name in names])

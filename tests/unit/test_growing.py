@@ -194,6 +194,22 @@ def test_a_growing_reply_that_is_deleted_or_cut_is_gone_from_the_file(path: Path
     assert b"x" * 100 not in path.read_bytes()
 
 
+def test_what_grew_behind_a_retained_version_is_gone_with_it(path: Path) -> None:
+    base = "x" * 3_000
+    with Sessions(path, retain="all") as sessions:
+        for text in ("", "retained", "retained, secret"):
+            sessions.session().upsert_message(reply("a", base + text))
+    with Sessions(path, retain="current") as sessions:
+        session = sessions.session()
+        session.update_message(reply("a", base + "retained, secret, secret too"))
+        session.delete_messages(["a"])
+        past = list(versions_in_time(sessions, range(1, 5), "a"))
+        assert same_json(past, [reply("a", base), reply("a", base + "retained"), ERASED, ERASED])
+        assert sessions.verify().ok
+    assert b"retained" in path.read_bytes()
+    assert b"secret" not in path.read_bytes()
+
+
 def test_retention_may_change_while_a_reply_grows(path: Path) -> None:
     """What was retained stays readable; what is superseded under "current" is erased, though its bytes are there."""
     texts = ["x" * n for n in range(3_000, 3_900, 100)]

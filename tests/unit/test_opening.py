@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from eventstore import (
@@ -17,6 +19,7 @@ from eventstore import (
     NotAStore,
     ReadOnlyStore,
     Sessions,
+    StoreBusy,
     schema,
 )
 from eventstore.driver import Connection
@@ -219,13 +222,12 @@ def test_a_newer_store_is_left_alone_byte_for_byte(store: Path, read_only: bool)
 
 def test_a_newer_store_whose_version_is_still_in_its_wal_is_refused(store: Path) -> None:
     """A later version has it open, or was killed: the header that says so isn't in the file yet."""
-    theirs = sqlite3.connect(store)
-    theirs.execute(f"pragma user_version = {schema.VERSION + 1}")
-    theirs.commit()
+    theirs = apsw.Connection(str(store))
+    theirs.pragma("user_version", schema.VERSION + 1)
     for read_only in (False, True):
         with pytest.raises(NewerStore):
             Sessions(store, read_only=read_only)
-    assert theirs.execute("pragma user_version").fetchone() == (schema.VERSION + 1,)
+    assert theirs.pragma("user_version") == schema.VERSION + 1
     theirs.close()
 
 
@@ -266,3 +268,30 @@ def test_a_copy_without_its_wal_is_told_from_a_new_file(path: Path, tmp_path: Pa
     for read_only in (False, True):
         with pytest.raises(NotAStore, match="-wal"):
             Sessions(copy, read_only=read_only)
+
+
+@pytest.fixture
+def reading(store: Path) -> Iterator[apsw.Connection]:
+    """Another program that reads a store which somebody switched back from WAL: the switch must wait for it."""
+    theirs = apsw.Connection(str(store))  # of our own SQLite: locks of two in one process don't see each other
+    theirs.pragma("journal_mode", "delete")
+    theirs.execute("begin")
+    theirs.execute("select count(*) from event").fetchall()
+    yield theirs
+    theirs.close()
+
+
+def test_a_file_that_is_being_read_is_waited_for(store: Path, reading: apsw.Connection) -> None:
+    timer = threading.Timer(0.2, reading.execute, ("rollback",))
+    timer.start()
+    with Sessions(store, busy_timeout=30) as sessions:
+        assert ids(sessions.session().get_history()) == ["a", "b", "c"]
+    timer.join()
+
+
+def test_a_file_that_is_being_read_for_too_long_is_busy(store: Path, reading: apsw.Connection) -> None:
+    with pytest.raises(StoreBusy, match="WAL"):
+        Sessions(store, busy_timeout=0.05)
+    reading.execute("rollback")
+    with Sessions(store) as sessions:
+        assert ids(sessions.session().get_history()) == ["a", "b", "c"]

@@ -213,7 +213,7 @@ def test_one_id_is_no_list_of_ids(session: Session) -> None:
 def test_a_session_is_named_by_any_text_but_half_a_pair(sessions: Sessions) -> None:
     with pytest.raises(InvalidArgument, match="surrogate"):
         sessions.session(HALF)
-    names = ["", " ", "a", "a\x00b", "a\x00c", "ab", "A", "%", "a_b", "ключ", "👍🏽", "/", "x" * 5_000]
+    names = ["", " ", "a", "a\x00b", "a\x00c", "ab", "ba", "A", "%", "a_b", "ключ", "👍🏽", "/", "x" * 5_000]
     for name in names:
         sessions.session(name).append_message(message("m"))
         assert sessions.session(name) is sessions.session(name)
