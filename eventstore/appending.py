@@ -89,9 +89,12 @@ class Appending:
 
     def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
         """Appends each, and says what became of it."""
+        new = [draft for draft in batch if isinstance(draft, Draft)]
         if len(batch) > 1 and self._write.session is not None:
-            ids = [draft.id for draft in batch if isinstance(draft, Draft)]
+            ids = [draft.id for draft in new]
             self._maybe_known = tree.maybe_known(self._write.connection, self._write.session, ids)
+            if not self._maybe_known and len(set(ids)) == len(batch):  # what most batches are: all of it is new
+                return self._append(new)
         results: list[AppendResult] = []
         run: list[Draft] = []
         for draft in batch:

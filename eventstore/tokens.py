@@ -17,7 +17,7 @@ from eventstore.types import MessageLike
 PER_MESSAGE = 4
 PER_IMAGE = 1_600
 MOST_PER_ATTACHMENT = 20_000
-COUNTED_AT_ONCE = 65_536  # characters: the words of a large text are many times its size in memory
+COUNTED_AT_ONCE = 65_536  # characters
 
 # What parts words becomes a space, all else an x: a word begins at each " x". Splitting a long reply at every update of
 # it would make as many strings as it has words, and take most of the update's time.
@@ -26,21 +26,22 @@ _SHAPE = bytes(ord(" ") if chr(code).isspace() else ord("x") for code in range(1
 
 def text_tokens(text: str) -> int:
     """Tokens of one text."""
-    ascii_only = text.isascii()
-    size = len(text) if ascii_only else len(text.encode("utf-8", "surrogatepass"))
+    if text.isascii():
+        shape = text.encode().translate(_SHAPE)
+        size, words = len(shape), shape.count(b" x") + shape.startswith(b"x")
+    else:
+        size, words = len(text.encode("utf-8", "surrogatepass")), _words(text)
+    return max((size + 3) // 4, (13 * words + 9) // 10)
+
+
+def _words(text: str) -> int:
+    """The words of a text, counted in stretches: all words of a large one are many times its size in memory."""
     words = 0
     for start in range(0, len(text), COUNTED_AT_ONCE):
-        words += _words(text[start : start + COUNTED_AT_ONCE], ascii_only=ascii_only)
+        words += len(text[start : start + COUNTED_AT_ONCE].split())
         if start and not (text[start - 1].isspace() or text[start].isspace()):
             words -= 1  # one that is cut in two
-    return max(-(-size // 4), -(-13 * words // 10))
-
-
-def _words(text: str, *, ascii_only: bool) -> int:
-    if not ascii_only:
-        return len(text.split())
-    shape = text.encode().translate(_SHAPE)
-    return shape.count(b" x") + shape.startswith(b"x")
+    return words
 
 
 def _as_text(value: Any) -> str:
@@ -119,9 +120,6 @@ def _without_media(value: Any) -> tuple[int, Any]:
 
 def _part_tokens(part: Mapping[str, Any]) -> int:
     kind = part["type"]
-    if kind in ("text", "reasoning"):
-        text = part.get("text")
-        return text_tokens(text) if isinstance(text, str) else 0
     if kind.startswith("tool-") or kind == "dynamic-tool":
         return _value_tokens(part.get("input")) + _value_tokens(part.get("output"))
     return _media_tokens(part, _media_type(part))
@@ -129,4 +127,11 @@ def _part_tokens(part: Mapping[str, Any]) -> int:
 
 def estimate_tokens(message: MessageLike) -> int:
     """The default `count_tokens`: an estimate that needs no model's tokenizer."""
-    return PER_MESSAGE + sum(map(_part_tokens, message["parts"]))
+    tokens = PER_MESSAGE
+    for part in message["parts"]:
+        if part["type"] in ("text", "reasoning"):
+            text = part.get("text")
+            tokens += text_tokens(text) if isinstance(text, str) else 0
+        else:
+            tokens += _part_tokens(part)
+    return tokens
