@@ -234,13 +234,19 @@ class Sessions:
             yield
 
     def at(self, seq: int) -> StoreView:
-        """A read-only view of the store as it was after event `seq` (0: empty). Close it when done."""
+        """A read-only view of the store as it was after event `seq` (0: empty). Close it when done.
+
+        It reads what is committed, so that it is refused (`InvalidArgument`) inside `transaction()`.
+        """
         if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq <= self.latest_seq:
             raise InvalidArgument(f"seq must be the number of an event, 0 to {self.latest_seq}; not {seq!r}")
         return StoreView(self._store, seq)
 
     def verify(self, *, progress: Progress | None = None) -> VerifyReport:
-        """Checks SQLite's own integrity, bodies against digests, and the read tables against the log. Never writes."""
+        """Checks SQLite's own integrity, bodies against digests, and the read tables against the log. Never writes.
+
+        It reads what is committed, so that it is refused (`InvalidArgument`) inside `transaction()`.
+        """
         return checking.verify(self._store, progress)
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
