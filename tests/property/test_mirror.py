@@ -87,7 +87,7 @@ def id_at(rows: list[Any], place: int) -> str:
     steps=st.lists(
         st.one_of(
             st.tuples(st.lists(changes(AT_THE_END, MANY_IDS), max_size=4), st.lists(writes(MANY_IDS), max_size=2)),
-            st.tuples(changes(ANYWHERE, MANY_IDS), st.lists(ONE, max_size=2)),
+            st.tuples(changes(ANYWHERE, MANY_IDS), st.lists(ONE, min_size=1, max_size=2)),
         ),
         max_size=12,
     ),
