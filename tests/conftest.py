@@ -1,7 +1,8 @@
 """Settings of all tests: hypothesis's budgets.
 
 `dev` (the default) keeps failing examples in `.hypothesis/` and tries them first; `ci` (chosen by the variable `CI`)
-draws the same examples each time, so that what fails there is the change, and prints how to reproduce a failure. `HYPOTHESIS_PROFILE` chooses another: `thorough`, for a night.
+draws the same examples each time, so that what fails there is the change, and prints how to reproduce a failure.
+`HYPOTHESIS_PROFILE` chooses another: `thorough`, for a night.
 """
 
 from __future__ import annotations
