@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from eventstore import Session, Sessions
+from tests.unit.talk import chain
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -31,3 +32,11 @@ def session(sessions: Sessions) -> Session:
 def path(tmp_path: Path) -> Path:
     """A file that isn't there yet."""
     return tmp_path / "file.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Path:
+    """A store of three messages that nobody has open."""
+    with Sessions(path) as sessions:
+        chain(sessions.session(), "a", "b", "c")
+    return path

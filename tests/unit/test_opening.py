@@ -23,40 +23,8 @@ from eventstore import (
     schema,
 )
 from eventstore.driver import Connection
+from tests.unit.files import patch, refused
 from tests.unit.talk import chain, ids, message
-
-
-@pytest.fixture
-def store(path: Path) -> Path:
-    """A store of three messages that nobody has open."""
-    with Sessions(path) as sessions:
-        chain(sessions.session(), "a", "b", "c")
-    return path
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    """The files of a folder, byte for byte."""
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-
-
-def patch(path: Path, offset: int, data: bytes) -> None:
-    with path.open("r+b") as file:
-        file.seek(offset)
-        file.write(data)
-
-
-def refused(path: Any, error: type[Exception], **options: Any) -> str:
-    """How opening is refused, and that it leaves the folder as it is."""
-    folder = Path(os.fsdecode(path)).parent
-    before = everything(folder) if os.path.isdir(folder) else None
-    with pytest.raises(error) as caught:
-        Sessions(path, **options)
-    assert type(caught.value) is error
-    assert isinstance(caught.value, OSError)
-    if before is not None:
-        assert everything(folder) == before
-    return str(caught.value)
-
 
 # ---- where it is
 
