@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 # Real files and fsyncs take what they take: no deadline for one example, and no check that drawing is quick.
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
-settings.register_profile("dev", deadline=None, max_examples=16, stateful_step_count=16, suppress_health_check=_SLOW)
+settings.register_profile("dev", deadline=None, max_examples=25, stateful_step_count=20, suppress_health_check=_SLOW)
 settings.register_profile("ci", settings.get_profile("dev"), database=None, print_blob=True, derandomize=True)
 settings.register_profile("thorough", settings.get_profile("dev"), max_examples=2_000, stateful_step_count=60)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

@@ -600,7 +600,7 @@ def test_every_mutable_sequence_is_changed_in_place(kind: Callable[[], MutableSe
         {"get": [], "set": list},
         {"messages": [], "transform": "text"},
         {"messages": [], "intercept": 1},
-        {"messages": [], "on_applied": object()},
+        {"messages": [], "on_applied": "applied"},
     ],
     ids=repr,
 )
