@@ -33,22 +33,28 @@ class Overlay:
     message: Message
 
 
-def drafts(store: Store, given: Iterable[MessageLike], source: Source) -> list[Draft | Overlay]:
-    """Messages on their way in: prepared, stripped of a client's reserved keys, checked and encoded."""
-    reserved = store.has_reserved(source)
-    found: list[Draft | Overlay] = []
-    for message in given:
-        message = store.prepared(message)
-        draft = store.draft(store.with_reserved(message, None) if reserved else message)
-        found.append(Overlay(draft.encoded.value) if codec.is_overlay_id(draft.id) else draft)
-    return found
+def draft_of(store: Store, message: MessageLike, reserved: bool) -> Draft | Overlay:
+    """A message on its way in: prepared, checked and encoded; `reserved`: stripped of a client's reserved keys."""
+    message = store.prepared(message)
+    draft = store.draft(store.with_reserved(message, None) if reserved else message)
+    return Overlay(draft.encoded.value) if codec.is_overlay_id(draft.id) else draft
 
 
 def append_message(
     store: Store, name: str, message: MessageLike, parent_id: ParentId, expected_leaf: ExpectedLeaf, source: Source
 ) -> AppendResult:
     """Appends one message."""
-    return append_messages(store, name, [message], parent_id, expected_leaf, source)[0]
+    check_parent(parent_id)
+    draft = draft_of(store, message, store.has_reserved(source))
+    if isinstance(draft, Overlay):
+        store.database.check_writable()
+        return _answer(draft)
+    with Write(store, name, draft.id) as write:
+        return Appending(write, parent_id, expected_leaf).append(draft)
+
+
+def _answer(overlay: Overlay) -> AppendResult:
+    return AppendResult(False, overlay.message, None)
 
 
 def append_messages(
@@ -63,12 +69,17 @@ def append_messages(
     check_parent(parent_id)
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise InvalidArgument(f"messages must be an iterable of messages, not {type(given).__name__}")
-    batch = drafts(store, given, source)
-    if all(isinstance(draft, Overlay) for draft in batch):
+    reserved = store.has_reserved(source)
+    batch = [draft_of(store, message, reserved) for message in given]
+    new = [draft for draft in batch if isinstance(draft, Draft)]
+    if not new:
         store.database.check_writable()
-        return [AppendResult(False, draft.message, None) for draft in batch if isinstance(draft, Overlay)]
+        return [_answer(draft) for draft in batch if isinstance(draft, Overlay)]
     with Write(store, name) as write:
-        return Appending(write, parent_id, expected_leaf).append_all(batch)
+        appending = Appending(write, parent_id, expected_leaf)
+        if len(new) == len(batch) and appending.are_new(new):  # what most batches are
+            return appending.append_run(new)
+        return appending.append_all(batch)
 
 
 def check_parent(parent_id: object) -> None:
@@ -84,47 +95,47 @@ class Appending:
         self._write = write
         self._parent: ParentId | Position = parent_id
         self._expected = expected_leaf
-        self._fresh: dict[str, Draft] = {}  # what this write appends
-        self._maybe_known: set[str] | None = None  # of a batch, the ids that the index may hold; `None`: any
+
+    def are_new(self, drafts: Sequence[Draft]) -> bool:
+        """Whether none of a batch is known, as a look at the index tells for sure."""
+        ids = [draft.id for draft in drafts]
+        write = self._write
+        if write.session is not None and tree.maybe_known(write.connection, write.session, ids):
+            return False
+        return len(set(ids)) == len(ids)
 
     def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
         """Appends each, and says what became of it."""
-        new = [draft for draft in batch if isinstance(draft, Draft)]
-        if len(batch) > 1 and self._write.session is not None:
-            ids = [draft.id for draft in new]
-            self._maybe_known = tree.maybe_known(self._write.connection, self._write.session, ids)
-            if not self._maybe_known and len(set(ids)) == len(batch):  # what most batches are: all of it is new
-                return self._append(new)
         results: list[AppendResult] = []
-        run: list[Draft] = []
+        run: dict[str, Draft] = {}
         for draft in batch:
+            position = None
+            if isinstance(draft, Draft) and draft.id not in run and (position := self._find(draft)) is None:
+                run[draft.id] = draft
+                continue
+            results += self.append_run(list(run.values()))
+            run.clear()
             if isinstance(draft, Overlay):
-                results += self._append(run)
-                results.append(AppendResult(False, draft.message, None))
-            elif (known := self._known(draft, run)) is not None:
-                results += known
+                results.append(_answer(draft))
             else:
-                run.append(draft)
-                self._fresh[draft.id] = draft
-        return results + self._append(run)
+                results.append(self.append(draft) if position is None else self._repeat(position))
+        return results + self.append_run(list(run.values()))
 
     def append(self, draft: Draft) -> AppendResult:
         """Appends one, or answers with the stored one when its id is known."""
-        return self.append_all([draft])[0]
+        position = self._find(draft)
+        return self.append_run([draft])[0] if position is None else self._repeat(position)
 
-    def _known(self, draft: Draft, run: list[Draft]) -> list[AppendResult] | None:
-        """The results up to a draft whose id is known, after `run` was appended; `None` when it is new."""
+    def _find(self, draft: Draft) -> Position | None:
         write = self._write
-        fresh = self._fresh.get(draft.id)
-        if fresh is None and (self._maybe_known is not None and draft.id not in self._maybe_known):
+        if write.session is None or not write.may_hold(draft.id):
             return None
-        if fresh is None and (write.session is None or tree.find(write.connection, write.session, draft.id) is None):
-            return None
-        results = self._append(run)
-        write.finish()
-        position = tree.find(write.connection, write.session or 0, draft.id)
-        if position is None:
-            raise LookupError(draft.id)
+        write.finish()  # what this write appended before is found, too
+        return tree.find(write.connection, write.session, draft.id)
+
+    def _repeat(self, position: Position) -> AppendResult:
+        """Answers with the message that is there; what follows in a batch hangs on it."""
+        write = self._write
         self._parent = position
         message = messages.read_one(write.connection, position)
         info = messages.info(write.connection, position)
@@ -135,10 +146,10 @@ class Appending:
             created_at=info.created_at,
             inserted=False,
         )
-        return [*results, AppendResult(False, message, None)]
+        return AppendResult(False, message, None)
 
-    def _append(self, run: list[Draft]) -> list[AppendResult]:
-        """Appends what was gathered, and empties it."""
+    def append_run(self, run: Sequence[Draft]) -> list[AppendResult]:
+        """Appends drafts that are new, each on the one before."""
         if not run:
             return []
         write = self._write
@@ -153,9 +164,7 @@ class Appending:
                 parent_id = draft.id
         self._parent = LATEST
         write.store.grew(write.name)
-        results = [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
-        run.clear()
-        return results
+        return [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
 
     def _check_leaf(self) -> None:
         if self._expected is UNCHECKED:

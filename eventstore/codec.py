@@ -10,6 +10,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from struct import Struct
 from typing import Any
 
 import attrs
@@ -48,33 +49,27 @@ def _encode_strictly(value: Any) -> Encoded:
     return Encoded(text, strict.decode(text), size, STRICT)
 
 
-def _may_be_deep(data: bytes) -> bool:
-    """Whether so many brackets open as `strict.MAX_DEPTH` forbids; each takes two bytes."""
-    return len(data) > 2 * strict.MAX_DEPTH and data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH
+_MAYBE_DEEP = 2 * strict.MAX_DEPTH  # bytes: each level takes two
+
+
+def _is_too_deep(data: bytes, decoded: Any) -> bool:
+    """Whether it is nested deeper than `strict.MAX_DEPTH`: looked at only where so many brackets open."""
+    return data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH and strict.too_deep(decoded)
+
+
+_AS_IT_IS = orjson.OPT_PASSTHROUGH_SUBCLASS  # an OrderedDict has an order of its own
 
 
 def encode(value: Any) -> Encoded:
     """`value` as JSON. Raises `NotSerializable` naming the place of what JSON can't hold."""
-    return _encoded(value, _dump(value))
-
-
-def _dump(value: Any) -> bytes | None:
-    """What orjson makes of `value`, `None` where it refuses."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)  # an OrderedDict has an order of its own
+        data = orjson.dumps(value, option=_AS_IT_IS)
+        decoded = orjson.loads(data)
+        # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
+        if decoded == value and not (len(data) > _MAYBE_DEEP and _is_too_deep(data, decoded)):
+            return Encoded(data.decode(), decoded, len(data), 0)
     except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def _encoded(value: Any, data: bytes | None) -> Encoded:
-    if data is not None:
-        try:
-            decoded = orjson.loads(data)
-            # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
-            if decoded == value and not (_may_be_deep(data) and strict.too_deep(decoded)):
-                return Encoded(data.decode(), decoded, len(data), 0)
-        except (ValueError, RecursionError):
-            pass
+        pass
     return _encode_strictly(value)
 
 
@@ -101,9 +96,16 @@ def own_value(encoded: Encoded) -> Any:
     return media.copied(encoded.value) if encoded.media else decode(encoded.text, encoded.flags)
 
 
+_new_hasher = blake2b(digest_size=8).copy  # to copy one takes half the time of making one
+_to_integer = Struct(">q").unpack
+
+
 def digest(text: str) -> int:
     """64 bits of BLAKE2b of a text as SQLite's signed integer: enough to see damage, not meant against forgery."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+    hasher = _new_hasher()
+    hasher.update(text.encode())
+    number: int = _to_integer(hasher.digest())[0]
+    return number
 
 
 def has_surrogate(text: str) -> bool:
@@ -120,13 +122,11 @@ def has_surrogate(text: str) -> bool:
 def encode_message(message: MessageLike) -> Encoded:
     """A message that `check_message` passed, as JSON without its inline media. Raises `NotSerializable`."""
     given: Any = message if type(message) is dict else dict(message)
-    data = _dump(given)
-    if data is not None and not media.may_hold(data):
-        return _encoded(given, data)
+    if not media.may_hold(given["parts"]):
+        return encode(given)
     stripped = media.strip(given["parts"], strict.MAX_DEPTH)
     if not stripped.payloads:
-        return _encoded(given, data)
-    del data  # as large as the media
+        return encode(given)
     marked = encode({key: stripped.value if key == "parts" else item for key, item in given.items()})
     texts = marked.text.split(stripped.mark)
     taken, at = [], 0
@@ -141,7 +141,7 @@ def encode_message(message: MessageLike) -> Encoded:
 
 def without_media(encoded: Encoded) -> Encoded:
     """A message that was encoded whole, with its inline media taken out."""
-    return encode_message(encoded.value) if media.may_hold(encoded.text.encode()) else encoded
+    return encode_message(encoded.value) if media.may_hold(encoded.value["parts"]) else encoded
 
 
 def check_message(message: MessageLike) -> None:
@@ -152,7 +152,7 @@ def check_message(message: MessageLike) -> None:
         word = message.get(key)
         if not isinstance(word, str) or not word:
             raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {reprlib.repr(word)}")
-        if has_surrogate(word):
+        if not word.isascii() and has_surrogate(word):
             raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
     parts = message.get("parts")
     if not isinstance(parts, (list, tuple)):

@@ -198,10 +198,12 @@ class Database:
         """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow."""
         self.check_writable()
         assert self._writer is not None
-        outer, me = self.depth, threading.get_ident()
+        me = threading.get_ident()
+        outer = self._depth if self._owner == me else 0
         try:
             self._acquire()
-            self.check_open()
+            if self._closed:  # meanwhile
+                self.check_open()
             if self._lost:
                 raise self._lost_error()
             if not outer:

@@ -60,10 +60,21 @@ class Fold:
         _APPLY[envelope.type](self, envelope, self._touch(envelope))
 
     def apply_run(self, run: Sequence[Envelope]) -> None:
-        """Applies appends or imports of one session, each on the one before."""
+        """Applies appends or imports of one session that follow one another in the log, each on the one before."""
         head = self._touch(run[0])
-        head.last = run[-1].seq
-        self._append_run(run, head)
+        if len(run) == 1:
+            self._append(run[0], head)
+            return
+        self.flush_rows()
+        session, first, last, chain = head.session, run[0].seq, run[-1].seq, self._place(run[0], head)
+        self._connection.execute(
+            "INSERT INTO message SELECT ?, seq, NULL, bytes, tokens FROM event WHERE seq BETWEEN ? AND ?",
+            (chain, first, last),
+        )
+        hashes = log.hash_ids(session, [e.id or "" for e in run])
+        identities = [(hash, e.seq, chain) for hash, e in zip(hashes, run, strict=True)]
+        self._connection.executemany("INSERT INTO identity VALUES (?, ?, ?)", identities)
+        self._has_grown(head, chain, last, len(run), sum(e.bytes or 0 for e in run), sum(e.tokens or 0 for e in run))
 
     def apply_all(self, envelopes: Iterable[Envelope]) -> None:
         """Applies events in order, and flushes."""
@@ -83,21 +94,20 @@ class Fold:
     # ---- one method a type
 
     def _append(self, e: Envelope, head: Head) -> None:
-        self._append_run((e,), head)
+        chain, size, tokens = self._place(e, head), e.bytes or 0, e.tokens or 0
+        self._messages.append((chain, e.seq, None, size, tokens))
+        self._identities.append((log.hash_id(e.session, e.id or ""), e.seq, chain))
+        self._chains[e.seq] = chain
+        self._has_grown(head, chain, e.seq, 1, size, tokens)
 
-    def _append_run(self, run: Sequence[Envelope], head: Head) -> None:
-        session, last = head.session, run[-1].seq
-        chain = self._place(run[0], head)
-        self._messages += [(chain, e.seq, None, e.bytes or 0, e.tokens or 0) for e in run]
-        self._identities += [(log.hash_id(session, e.id or ""), e.seq, chain) for e in run]
-        for e in run:
-            self._chains[e.seq] = chain
-            head.bytes += e.bytes or 0
-            head.tokens += e.tokens or 0
+    def _has_grown(self, head: Head, chain: int, last: int, messages: int, size: int, tokens: int) -> None:
+        """Counts what was appended, the last of it to `chain`."""
         self._tails[chain] = last
-        head.touch = head.leaf = last
+        head.last = head.touch = head.leaf = last
         head.leaf_chain = chain
-        head.messages += len(run)
+        head.messages += messages
+        head.bytes += size
+        head.tokens += tokens
 
     def _place(self, e: Envelope, head: Head) -> int:
         """The chain that a new message continues or, when something follows its parent already, opens."""

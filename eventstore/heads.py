@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import attrs
 
 from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.log import ID_BITS, SESSION_BITS, id_bits
 
 
 @attrs.define
@@ -26,7 +29,12 @@ class Head:
 
 _COLUMNS = "session, last, touch, leaf, leaf_chain, messages, bytes, tokens, metadata, created_at, updated_at"
 
-_QUALIFIED = [f"h.{column}" for column in _COLUMNS.split(", ")]
+_FOR_WRITE = (
+    "SELECT coalesce((SELECT max(seq) FROM event), 0), (SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
+    f"(SELECT 1 FROM identity WHERE hash = (n.session & {SESSION_BITS}) << {ID_BITS} | ?), "
+    f"n.session, {', '.join(f'h.{column}' for column in _COLUMNS.split(', ')[1:])} "
+    "FROM (SELECT 1) LEFT JOIN name n ON n.name = ? LEFT JOIN head h ON h.session = n.session"
+)
 
 
 def load(connection: Connection, session: int) -> Head | None:
@@ -35,16 +43,21 @@ def load(connection: Connection, session: int) -> Head | None:
     return None if row is None else Head(*row)
 
 
-def load_for_write(connection: Connection, name: str) -> tuple[int, Head | None, int | None]:
-    """(the log's newest seq, the head of a session, the last living message of its leaf's chain) in one statement."""
-    last, leaf_tail, session, *head = fetch_one(
-        connection,
-        f"SELECT coalesce((SELECT max(seq) FROM event), 0), "
-        f"(SELECT max(seq) FROM message WHERE chain = h.leaf_chain), n.session, {', '.join(_QUALIFIED[1:])} "
-        "FROM (SELECT 1) LEFT JOIN name n ON n.name = ? LEFT JOIN head h ON h.session = n.session",
-        (name,),
-    )
-    return last, None if session is None else Head(session, *head), leaf_tail
+class Found(NamedTuple):
+    """What a write begins with."""
+
+    last: int  # the log's newest seq
+    leaf_tail: int | None  # the last living message of the chain that the session's leaf is in
+    maybe_known: int | None  # 1 where the index may hold the id that was asked for, `None` where it doesn't
+    head: Head | None  # `None` before the session's first event
+
+
+def load_for_write(connection: Connection, name: str, message_id: str | None = None) -> Found:
+    """What a write to the session `name` begins with, and whether the session may hold `message_id`, in one statement:
+    each takes as long as an INSERT."""
+    asked = None if message_id is None else id_bits(message_id)
+    last, leaf_tail, maybe_known, session, *head = fetch_one(connection, _FOR_WRITE, (asked, name))
+    return Found(last, leaf_tail, maybe_known, None if session is None else Head(session, *head))
 
 
 def save(connection: Connection, head: Head) -> None:

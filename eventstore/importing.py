@@ -27,13 +27,12 @@ BATCH_ROWS = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 
 
-@attrs.frozen
+@attrs.define
 class _Row:
-    """A checked row on its way in."""
+    """A checked row on its way in. Its draft carries its time."""
 
     draft: Draft
     parent_id: str | None
-    created_at: int
 
 
 def _checked(store: Store, row: ImportRow) -> _Row:
@@ -42,7 +41,7 @@ def _checked(store: Store, row: ImportRow) -> _Row:
     if row.parent_id is not None and not isinstance(row.parent_id, str):
         raise InvalidArgument(f"parent_id must be a message's id, or None for a root; not {row.parent_id!r}")
     created_at = clock.to_microseconds(check_aware("created_at", row.created_at))
-    return _Row(store.draft(row.message), row.parent_id, created_at)
+    return _Row(store.draft(row.message, created_at), row.parent_id)
 
 
 def import_message(
@@ -60,20 +59,22 @@ def import_message(
             if found is None:
                 raise UnknownMessage([row.parent_id], name, "parent_id")
             parent = found.seq
-        return AppendResult(True, row.draft.encoded.value, _store(write, row, parent))
+        return AppendResult(True, row.draft.encoded.value, _store(write, [row], parent)[0])
 
 
-def _store(write: Write, row: _Row, parent: int | None) -> int:
-    (envelope,) = write.add(log.IMPORT, [row.draft], parent, row.created_at)
+def _store(write: Write, run: list[_Row], parent: int | None) -> list[int]:
+    """Logs rows, each on the one before, and returns their seqs."""
+    envelopes = write.add(log.IMPORT, [row.draft for row in run], parent)
     if write.is_heard():
-        write.emit(
-            Imported,
-            envelope.seq,
-            message=codec.own_value(row.draft.encoded),
-            parent_id=row.parent_id,
-            created_at=to_datetime(row.created_at),
-        )
-    return envelope.seq
+        for row, envelope in zip(run, envelopes, strict=True):
+            write.emit(
+                Imported,
+                envelope.seq,
+                message=codec.own_value(row.draft.encoded),
+                parent_id=row.parent_id,
+                created_at=to_datetime(envelope.created_at or 0),
+            )
+    return [envelope.seq for envelope in envelopes]
 
 
 def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress: Progress | None) -> ImportReport:
@@ -108,6 +109,53 @@ def _batched(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
         yield batch
 
 
+class _Places:
+    """Where the messages of one batch and their parents are. Rows that follow one another go into the log together."""
+
+    def __init__(self, write: Write, batch: list[_Row]) -> None:
+        self._write = write
+        self._seqs: dict[str, int] = {}  # what this batch stored: the index may not have it yet
+        self._run: dict[str, _Row] = {}  # what is gathered, each row on the one before
+        self._parent: int | None = None  # that the first of them hangs on
+        self._absent: set[str] = set()  # what need not be looked up
+        if write.session is not None:
+            ids = {row.draft.id for row in batch}
+            ids.update(row.parent_id for row in batch if row.parent_id and not codec.has_surrogate(row.parent_id))
+            self._absent = ids - tree.maybe_known(write.connection, write.session, list(ids))
+
+    def seq(self, message_id: str) -> int | None:
+        """The seq of a message that is there, `None` when it isn't."""
+        if message_id in self._run:
+            self.flush()
+        if message_id in self._seqs:
+            return self._seqs[message_id]
+        if self._write.session is None or message_id in self._absent:
+            return None
+        position = tree.find(self._write.connection, self._write.session, message_id)
+        return None if position is None else position.seq
+
+    def holds(self, message_id: str) -> bool:
+        """Whether a message is there."""
+        return message_id in self._run or self.seq(message_id) is not None
+
+    def add(self, row: _Row) -> bool:
+        """Stores a new row; false when its parent isn't there."""
+        if row.parent_id is None or not self._run or row.parent_id != next(reversed(self._run)):
+            parent = None if row.parent_id is None else self.seq(row.parent_id)
+            if row.parent_id is not None and parent is None:
+                return False
+            self.flush()
+            self._parent = parent
+        self._run[row.draft.id] = row
+        return True
+
+    def flush(self) -> None:
+        """Logs what is gathered."""
+        if self._run:
+            self._seqs.update(zip(self._run, _store(self._write, list(self._run.values()), self._parent), strict=True))
+            self._run.clear()
+
+
 class _Importing:
     """An import under way. Rows that wait are numbered, so that they go in as they came."""
 
@@ -126,37 +174,31 @@ class _Importing:
         imported, known, waiting = self.imported, self.known, self._waiting
         try:
             with Write(self._store, self._name) as write:
-                places: dict[str, int] = {}  # what this batch imported, before the fold has written it
+                places = _Places(write, batch)
                 for row in batch:
                     self._take(write, places, row)
+                places.flush()
         except BaseException:
             self.imported, self.known, self._waiting = imported, known, waiting
             raise
 
-    def _take(self, write: Write, places: dict[str, int], row: _Row) -> None:
+    def _take(self, write: Write, places: _Places, row: _Row) -> None:
+        if places.holds(row.draft.id):
+            self.known += 1
+        elif places.add(row):
+            self.imported += 1
+        else:
+            self._wait(write, row)
+            return
         ready = deque([row])
-        while ready:
-            row = ready.popleft()
-            if self._place(write, places, row.draft.id) is not None:
-                self.known += 1
-            elif row.parent_id is None:
-                places[row.draft.id] = _store(write, row, None)
-                self.imported += 1
-            elif (parent := self._place(write, places, row.parent_id)) is not None:
-                places[row.draft.id] = _store(write, row, parent)
-                self.imported += 1
-            else:
-                self._wait(write, row)
-                continue
-            ready.extend(self._released(write, row.draft.id))
-
-    def _place(self, write: Write, places: dict[str, int], message_id: str) -> int | None:
-        if message_id in places:
-            return places[message_id]
-        if write.session is None:
-            return None
-        position = tree.find(write.connection, write.session, message_id)
-        return None if position is None else position.seq
+        while self._waiting and ready:
+            for released in self._released(write, ready.popleft().draft.id):
+                if places.holds(released.draft.id):
+                    self.known += 1
+                else:
+                    places.add(released)
+                    self.imported += 1
+                ready.append(released)
 
     def _wait(self, write: Write, row: _Row) -> None:
         if codec.has_surrogate(row.parent_id or ""):  # no id is such
@@ -176,7 +218,7 @@ class _Importing:
         write.connection.executemany(
             f"INSERT INTO temp.{self._table} VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (self._number, part, row.parent_id, row.created_at, encoded.flags, text)
+                (self._number, part, row.parent_id, row.draft.created_at, encoded.flags, text)
                 for part, text in enumerate(deltas.slices(codec.full_text(encoded)))
             ),
         )
@@ -195,7 +237,7 @@ class _Importing:
             texts = list(parts)
             _, _, created_at, flags, _ = texts[0]
             message = codec.decode("".join(part[-1] for part in texts), flags)
-            released.append(_Row(self._store.draft(message), parent_id, created_at))
+            released.append(_Row(self._store.draft(message, created_at), parent_id))
         self._waiting -= len(released)
         return released
 

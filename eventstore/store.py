@@ -37,6 +37,7 @@ class Draft:
     role: str
     encoded: Encoded
     tokens: int
+    created_at: int | None = None  # a time that was given, in microseconds
 
 
 class GrowingTexts:
@@ -108,9 +109,10 @@ class Store:
     def begin(self) -> Connection:
         """Opens one transaction, or a savepoint in the one that is open. `end` must follow."""
         connection = self.database.begin()
-        if self.database.depth == 1:
+        depth = self.database.depth
+        if depth == 1:
             self._pending, self._logged = [], 0  # an interrupted write may have left some
-        del self._marks[self.database.depth - 1 :]  # of savepoints that are over
+        del self._marks[depth - 1 :]  # of savepoints that are over
         self._marks.append((len(self._pending), self._logged))
         return connection
 
@@ -199,12 +201,12 @@ class Store:
         given: Any = codec.encode(dict(message)).value  # the hook may change it, and it is the caller's
         return self._prepare(given)
 
-    def draft(self, message: MessageLike) -> Draft:
+    def draft(self, message: MessageLike, created_at: int | None = None) -> Draft:
         """A message checked, encoded and stamped. Raises `InvalidMessage` and `NotSerializable`."""
         codec.check_message(message)
         encoded = codec.encode_message(message)
         value = encoded.value
-        return Draft(value["id"], value["role"], encoded, self.stamp(value))
+        return Draft(value["id"], value["role"], encoded, self.stamp(value), created_at)
 
     def stamp(self, message: Message) -> int:
         """The tokens that a message is stamped with."""

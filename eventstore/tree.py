@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from eventstore import log
 from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.log import hash_id
 
 ENDLESS = 2**62  # above every seq
 ROOT_CHAIN = 0
@@ -47,27 +47,31 @@ def find(connection: Connection, session: int, message_id: str) -> Position | No
         connection,
         "SELECT i.chain, i.seq FROM identity i JOIN event e ON e.seq = i.seq "
         "WHERE i.hash = ? AND e.session = ? AND e.id = ?",
-        (hash_id(session, message_id), session, message_id),
+        (log.hash_id(session, message_id), session, message_id),
     )
     return None if row is None else Position(*row)
 
 
 def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]) -> set[str]:
     """Those of many ids that the index may hold: the others it doesn't."""
-    hashes = list({hash_id(session, message_id) for message_id in message_ids})
+    hashes = log.hash_ids(session, message_ids)
     found: set[int] = set()
     for start in range(0, len(hashes), _WINDOW):
         some = hashes[start : start + _WINDOW]
         marks = ", ".join("?" * len(some))
         rows = fetch(connection, f"SELECT hash FROM identity WHERE hash IN ({marks})", some)
         found.update(row[0] for row in rows)
-    return {message_id for message_id in message_ids if hash_id(session, message_id) in found}
+    if not found:
+        return set()
+    return {message_id for message_id in message_ids if log.hash_id(session, message_id) in found}
 
 
 def find_seq(connection: Connection, session: int, seq: int, message_id: str) -> Position | None:
     """The message that event `seq` appended, if it is alive."""
     row = fetch_one(
-        connection, "SELECT chain, seq FROM identity WHERE hash = ? AND seq = ?", (hash_id(session, message_id), seq)
+        connection,
+        "SELECT chain, seq FROM identity WHERE hash = ? AND seq = ?",
+        (log.hash_id(session, message_id), seq),
     )
     return None if row is None else Position(*row)
 

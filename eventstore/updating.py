@@ -95,9 +95,7 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
         reach("decided")
         if write.keeps_current_only():
             bodies.forget_digest(write.connection, version)
-        envelope.base = growing.owner
-        envelope.digest = codec.digest(text)
-        envelope.flags = draft.encoded.flags
+        envelope = envelope._replace(base=growing.owner, digest=codec.digest(text), flags=draft.encoded.flags)
         pieces = bodies.add_insertion(write.connection, growing, envelope.seq, *inserted)
         write.append(envelope, None)
         grown = Growing(growing.owner, growing.base_size, growing.pieces + pieces, text, draft.encoded.media)

@@ -21,11 +21,15 @@ from eventstore.store import Draft, Store
 
 
 class Write:
-    """A verb at work on the session `name`: `with Write(store, name) as write:` is one transaction."""
+    """A verb at work on the session `name`: `with Write(store, name) as write:` is one transaction.
 
-    def __init__(self, store: Store, name: str) -> None:
+    `asked` is an id that the verb will look for, which is looked up with the rest of what a write begins with.
+    """
+
+    def __init__(self, store: Store, name: str, asked: str | None = None) -> None:
         self.store = store
         self.name = name
+        self._asked = asked
         self.now = clock.now()
         self._rows: list[log.Row] = []  # events gathered, to go into the log together
         self._heard = store.feed.is_listening()  # who listens only from now on hears it from the log
@@ -36,11 +40,13 @@ class Write:
             self.connection = self.store.begin()
             reach("begun")
             self._fold = Fold(self.connection, self._flush_log)
-            self._last, head, leaf_tail = heads.load_for_write(self.connection, self.name)
-            self._first = self._last
-            self.session = None if head is None else head.session  # `None` before its first event
-            if head is not None:
-                self._fold.start(head, leaf_tail)
+            found = heads.load_for_write(self.connection, self.name, self._asked)
+            self._first = self._last = found.last
+            self._asked_is_absent = self._asked is not None and found.maybe_known is None
+            self.session: int | None = None  # before its first event
+            if found.head is not None:
+                self.session = found.head.session
+                self._fold.start(found.head, found.leaf_tail)
         except BaseException as error:
             self._give_up(error)
             raise
@@ -69,6 +75,10 @@ class Write:
         """The session's state as the events logged so far have left it."""
         return Head(0) if self.session is None else self._fold.head(self.session)
 
+    def may_hold(self, message_id: str) -> bool:
+        """Whether a look at the index could find a message: not the one that was asked for when it isn't there."""
+        return not (self._asked_is_absent and message_id == self._asked)
+
     def finish(self) -> None:
         """Writes what was gathered. After the last event, and before anything of this write is read back."""
         self._fold.flush()
@@ -93,9 +103,7 @@ class Write:
         head = self._fold.head(session)
         return Envelope(seq, session, seq - head.last if head.last else 0, type, self.now, **fields)
 
-    def add(
-        self, type: int, drafts: Sequence[Draft], parent: int | None, created_at: int | None = None
-    ) -> list[Envelope]:
+    def add(self, type: int, drafts: Sequence[Draft], parent: int | None) -> list[Envelope]:
         """Logs new messages: the first under `parent`, the seq of one that is there, each other on the one before."""
         reach("decided")
         session = self.session if self.session is not None else self._name_session()
@@ -111,10 +119,10 @@ class Write:
             if encoded.size > deltas.SLICE_BYTES or encoded.media:
                 placed = bodies.place(self.connection, seq, encoded)
                 text, flags = placed.row, placed.flags
-            envelope = Envelope(
+            envelope = Envelope._make((
                 seq, session, back, type, now, draft.id, None, parent, touch, draft.role, encoded.size, draft.tokens,
-                created_at, None, codec.digest(encoded.text), flags,
-            )  # fmt: skip
+                draft.created_at, None, codec.digest(encoded.text), flags,
+            ))  # fmt: skip
             run.append(envelope)
             self._rows.append(log.row_of(envelope, text))
             parent, back, touch = seq, 1, None
@@ -136,9 +144,7 @@ class Write:
             self.append(envelope, None)
             return 0
         placed = bodies.place(self.connection, envelope.seq, body)
-        envelope.digest = codec.digest(body.text)
-        envelope.flags = placed.flags
-        self.append(envelope, placed.row)
+        self.append(envelope._replace(digest=codec.digest(body.text), flags=placed.flags), placed.row)
         return placed.pieces
 
     def append(self, envelope: Envelope, text: str | None) -> None:

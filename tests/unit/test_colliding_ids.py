@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from eventstore import Session, Sessions, log, tree
+from eventstore import Session, Sessions, heads, log
 from eventstore.testing import check_invariants
 from tests.unit.talk import chain, ids, message
 
 
 @pytest.fixture(autouse=True)
 def _one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hash_id(session: int, message_id: str) -> int:
+    def id_bits(message_id: str) -> int:
         return 7
 
-    monkeypatch.setattr(log, "hash_id", hash_id)
-    monkeypatch.setattr(tree, "hash_id", hash_id)
+    monkeypatch.setattr(log, "id_bits", id_bits)
+    monkeypatch.setattr(heads, "id_bits", id_bits)
+    monkeypatch.setattr(heads, "_FOR_WRITE", heads._FOR_WRITE.replace(f"& {log.SESSION_BITS}", "& 0"))
+    monkeypatch.setattr(log, "SESSION_BITS", 0)
 
 
 def test_every_verb_tells_them_apart(sessions: Sessions, session: Session) -> None:
