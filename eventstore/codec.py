@@ -11,9 +11,8 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
 import orjson
 
 from eventstore import media, strict
@@ -26,8 +25,7 @@ OVERLAY_PREFIX = "compaction_"
 """A message whose id starts so is an overlay that a client posted back."""
 
 
-@attrs.define
-class Encoded:
+class Encoded(NamedTuple):
     """JSON text with what the log needs to know about it. `value` is the text's own decoding, shared with nobody."""
 
     text: str
@@ -67,7 +65,7 @@ def encode(value: Any) -> Encoded:
         decoded = orjson.loads(data)
         # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
         if decoded == value and not (len(data) > _MAYBE_DEEP and _is_too_deep(data, decoded)):
-            return Encoded(data.decode(), decoded, len(data), 0)
+            return tuple.__new__(Encoded, (data.decode(), decoded, len(data), 0, ()))  # half of what Encoded() takes
     except (TypeError, ValueError, RecursionError):
         pass
     return _encode_strictly(value)

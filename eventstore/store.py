@@ -9,9 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from eventstore import codec, log, replay
 from eventstore.bodies import Growing
@@ -29,8 +27,7 @@ GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next updat
 GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too
 
 
-@attrs.define
-class Draft:
+class Draft(NamedTuple):
     """A message as it will be stored: checked, encoded and stamped."""
 
     id: str
@@ -206,7 +203,7 @@ class Store:
         codec.check_message(message)
         encoded = codec.encode_message(message)
         value = encoded.value
-        return Draft(value["id"], value["role"], encoded, self.stamp(value), created_at)
+        return tuple.__new__(Draft, (value["id"], value["role"], encoded, self.stamp(value), created_at))
 
     def stamp(self, message: Message) -> int:
         """The tokens that a message is stamped with."""

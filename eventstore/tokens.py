@@ -27,11 +27,8 @@ _SHAPE = bytes(ord(" ") if chr(code).isspace() else ord("x") for code in range(1
 def text_tokens(text: str) -> int:
     """Tokens of one text."""
     if text.isascii():
-        size = len(text)
         shape = text.encode().translate(_SHAPE)
-        words = shape.count(b" ") + 1  # at most
-        if 13 * words > 10 * size // 4:
-            words = shape.count(b" x") + shape.startswith(b"x")
+        size, words = len(shape), shape.count(b" x") + shape.startswith(b"x")
     else:
         size, words = len(text.encode("utf-8", "surrogatepass")), _words(text)
     return max((size + 3) // 4, (13 * words + 9) // 10)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from eventstore import log
 from eventstore.codec import has_surrogate
-from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.driver import Connection, array_of, fetch, fetch_one
 
 ENDLESS = 2**62  # above every seq
 ROOT_CHAIN = 0
@@ -54,15 +54,13 @@ def find(connection: Connection, session: int, message_id: str) -> Position | No
 
 def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]) -> set[str]:
     """Those of many ids that the index may hold: the others it doesn't."""
-    hashes = log.hash_ids(session, message_ids)
-    found: set[int] = set()
-    for start in range(0, len(hashes), _WINDOW):
-        some = hashes[start : start + _WINDOW]
-        marks = ", ".join("?" * len(some))
-        rows = fetch(connection, f"SELECT hash FROM identity WHERE hash IN ({marks})", some)
-        found.update(row[0] for row in rows)
-    if not found:
+    if not message_ids:
         return set()
+    hashes = array_of(sorted(log.hash_ids(session, message_ids)))
+    rows = fetch(connection, "SELECT i.hash FROM carray(?) c CROSS JOIN identity i ON i.hash = c.value", (hashes,))
+    if not rows:
+        return set()
+    found = {hash for (hash,) in rows}
     return {message_id for message_id in message_ids if log.hash_id(session, message_id) in found}
 
 

@@ -119,7 +119,7 @@ class Write:
             if encoded.size > deltas.SLICE_BYTES or encoded.media:
                 placed = bodies.place(self.connection, seq, encoded)
                 text, flags = placed.row, placed.flags
-            envelope = Envelope._make((
+            envelope = tuple.__new__(Envelope, (
                 seq, session, back, type, now, draft.id, None, parent, touch, draft.role, encoded.size, draft.tokens,
                 draft.created_at, None, codec.digest(encoded.text), flags,
             ))  # fmt: skip
