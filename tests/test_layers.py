@@ -44,6 +44,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "copying",
         "searching",
         "checking",
+        "measuring",
     ),
     # the public handles
     ("session", "sessions"),

@@ -107,6 +107,15 @@ class Screen:
             line.truncate(self.width, overflow="ellipsis" if self.has_unicode else "crop")
         self.console.print(line, soft_wrap=True)
 
+    def hint(self, text: str) -> None:
+        """What to do next, for a person: nothing where the stream isn't a terminal."""
+        if self.is_terminal:
+            self.print(Text(text, style="dim"))
+
+    def json(self, value: Any) -> None:
+        """A value on a line of its own."""
+        self.write(to_json(value) + "\n")
+
     def write(self, text: str) -> None:
         """Text that is neither styled nor wrapped."""
         self.stream.write(text)
