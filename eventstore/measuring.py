@@ -1,15 +1,13 @@
 """How much there is: of one session, and of the whole store. What the command `stats` tells.
 
-The shape of a tree (branch points, leaves, depth) follows from the chains and the seqs of their messages, so no content
-is read for it: about a step of an index a message. Of a store, messages, bytes and tokens are the sums of its sessions'
-heads. Only a session's models are asked of the messages themselves.
+Of a store, messages, bytes and tokens are the sums of its sessions' heads, and no content is read. The shapes of trees
+cost a step of an index a message. Only a session's models are asked of the messages themselves.
 """
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 import attrs
@@ -19,6 +17,7 @@ from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.messages import Stretch
 from eventstore.opening import MEMORY
+from eventstore.shape import Shape, shape_of
 from eventstore.store import Store
 from eventstore.types import JsonReady, Message, Progress, SessionInfo
 
@@ -33,29 +32,6 @@ class Share(JsonReady):
     messages: int
     bytes: int
     token_estimate: int
-
-
-@attrs.frozen
-class Shape(JsonReady):
-    """A tree, or several, in numbers.
-
-    `branch_points` are the messages that more than one follows; several roots are one more. `depth` is the number of
-    messages of the longest path.
-    """
-
-    roots: int = 0
-    branch_points: int = 0
-    leaves: int = 0
-    depth: int = 0
-
-    def beside(self, other: Shape) -> Shape:
-        """Both together."""
-        return Shape(
-            self.roots + other.roots,
-            self.branch_points + other.branch_points,
-            self.leaves + other.leaves,
-            max(self.depth, other.depth),
-        )
 
 
 @attrs.frozen
@@ -148,37 +124,6 @@ def _seqs(connection: Connection, session: int) -> dict[int, list[int]]:
     for chain, seq in rows:
         found[chain].append(seq)
     return dict(found)
-
-
-def shape_of(chains: Iterable[tuple[int, int, int]], seqs: dict[int, list[int]]) -> Shape:
-    """The shape of a session: (key, parent, fork) of its chains, parents first, and the living seqs of each. Pure."""
-    hangs: dict[int, int | None] = {tree.ROOT_CHAIN: None}  # the living message that each chain hangs on
-    depth: dict[int | None, int] = {None: 0}  # of the messages that something hangs on, as far as they are known
-    followers: Counter[int | None] = Counter()
-    where: dict[int, tuple[int, int]] = {}  # of those messages: chain and place in it
-    deepest = 0
-    for key, parent, fork in chains:
-        living = seqs.get(parent, [])
-        place = bisect_left(living, fork) - 1
-        above = living[place] if place >= 0 else hangs[parent]
-        hangs[key] = above
-        if above is not None and above not in where:
-            where[above] = (parent, place)
-        if above not in depth:
-            depth[above] = depth[hangs[parent]] + place + 1
-        if seqs.get(key):
-            followers[above] += 1
-            deepest = max(deepest, depth[above] + len(seqs[key]))
-    ends = sum(1 for living in seqs.values() if living[-1] not in followers)
-    points = sum(
-        1 for above, count in followers.items() if count + (above is not None and _goes_on(above, where, seqs)) > 1
-    )
-    return Shape(followers[None], points, ends, deepest)
-
-
-def _goes_on(seq: int, where: dict[int, tuple[int, int]], seqs: dict[int, list[int]]) -> bool:
-    chain, place = where[seq]
-    return place + 1 < len(seqs[chain])
 
 
 def _models(store: Store, seqs: dict[int, list[int]], total: int, progress: Progress | None) -> tuple[Share, ...]:
@@ -280,7 +225,7 @@ def _file(connection: Connection, path: str) -> FileStats:
     rows = fetch(
         connection,
         "SELECT coalesce(s.tbl_name, d.name), sum(d.pgsize) FROM main.dbstat d "
-        "LEFT JOIN main.sqlite_schema s ON s.name = d.name WHERE d.aggregate GROUP BY 1",
+        "LEFT JOIN main.sqlite_schema s ON s.name = d.name WHERE d.aggregate = 1 GROUP BY 1",
     )
     for table, size in rows:
         sizes["index" if table.startswith("search") else kinds.get(table, "log")] += size

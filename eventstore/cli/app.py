@@ -33,7 +33,7 @@ TABLE: Final[dict[str, tuple[Entry, ...]]] = {
 """The subcommands by what they are for. A test holds the words here against each command's own."""
 
 
-@click.group(cls=Group, table=TABLE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("eventstore", cls=Group, table=TABLE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", prog_name="eventstore")
 def app() -> None:
     """Conversations in a file: look into a store, bring conversations in and out.

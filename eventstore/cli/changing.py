@@ -57,7 +57,7 @@ def select(session_id: str, message: str, path: str, as_json: bool) -> None:
         screen.print(
             f"The active leaf is {screen.name(chosen)} now, {path_of}; it was {screen.name(before or 'none')}."
         )
-        screen.hint(f"`eventstore show {screen.name(shlex.quote(session_id))}{at_store(path)}` shows it.")
+        screen.hint(f"Next: eventstore show {screen.name(shlex.quote(session_id))}{at_store(path)}")
 
 
 def _leaf(session: Session) -> str | None:

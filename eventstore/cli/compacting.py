@@ -68,7 +68,7 @@ def compact(session_id: str, command: str, keep: int, leaf: str | None, path: st
             ends = f"{screen.name(done.from_message_id)} to {screen.name(done.to_message_id)}"
             screen.print(f"Compacted {ends}: about {before:,} tokens became {after:,}.")
             name = screen.name(shlex.quote(session_id))
-            screen.hint(f"`eventstore show {name} --compacted{at_store(path)}` shows what a model reads now.")
+            screen.hint(f"Next: eventstore show {name} --compacted{at_store(path)}")
 
 
 def _run(command: str, prompt: str) -> str:

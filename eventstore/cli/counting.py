@@ -11,7 +11,8 @@ from eventstore.cli import render, table
 from eventstore.cli.frame import as_json, at_store, database, open_to_read, require_session
 from eventstore.cli.progress import bar
 from eventstore.cli.screen import Screen
-from eventstore.measuring import FileStats, SessionStats, Shape, Share, StoreStats, measure_session, measure_store
+from eventstore.measuring import FileStats, SessionStats, Share, StoreStats, measure_session, measure_store
+from eventstore.shape import Shape
 
 
 @click.command()
@@ -41,12 +42,12 @@ def stats(session_id: str | None, path: str, as_json: bool) -> None:
     name = path if session_id is None else shlex.quote(session_id)
     screen.print(screen.name(name))
     for title, value in _numbers(found):
-        screen.print(f"  {title.ljust(14)}{value}")
+        screen.print(f"  {title.ljust(16)}{value}")
     for title, shares in (("role", found.roles), ("model", found.models)):
         _print_shares(screen, title, shares)
     if session_id is None and isinstance(found, StoreStats):
         _print_file(screen, found.file)
-        screen.hint(f"\n`eventstore stats SESSION{at_store(path)}` counts one session.")
+        screen.hint(f"\nNext: eventstore stats SESSION{at_store(path)}")
 
 
 def _numbers(found: StoreStats | SessionStats) -> Iterator[tuple[str, str]]:

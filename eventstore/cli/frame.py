@@ -84,7 +84,7 @@ def open_to_read(path: str) -> Sessions:
 
 def open_to_write(path: str) -> Sessions:
     """The store in the file, for a command that changes what is there and makes no new one."""
-    require_file(path)
+    open_to_read(path).close()  # an empty file is refused so, where the next line would make a store of it
     return Sessions(path)
 
 

@@ -38,11 +38,11 @@ def sessions(path: str, as_json: bool) -> None:
         rows = [_session_row(screen, info) for info in infos]
     if not rows:
         screen.print("No sessions.")
-        screen.hint(f"`eventstore import FILE{at_store(path)}` brings conversations in.")
+        screen.hint(f"Next: eventstore import FILE{at_store(path)}")
         return
     for line in table.lines(screen, _COLUMNS, rows):
         screen.print(line)
-    screen.hint(f"\n`eventstore tree SESSION{at_store(path)}` draws one, `show` in its place reads it.")
+    screen.hint(f"\nNext: eventstore tree SESSION{at_store(path)}, or show SESSION")
 
 
 _COLUMNS = (
@@ -92,7 +92,7 @@ def tree(session_id: str, path: str, as_json: bool) -> None:
         _print_tree(screen, session, active, leaf_id)
         if len(active) < session.info().messages:
             name = screen.name(shlex.quote(session_id))
-            screen.hint(f"\n`eventstore select {name} ID{at_store(path)}` makes another path the active one.")
+            screen.hint(f"\nNext: eventstore show {name} --leaf ID{at_store(path)}, or select {name} ID")
 
 
 def _write_tree(screen: Screen, session: Session, active: Mapping[str, None], leaf_id: str | None) -> None:

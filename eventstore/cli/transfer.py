@@ -128,7 +128,7 @@ class _Told:
     def what_next(self) -> None:
         """What to do with what was stored."""
         if self._stored and not self._as_json:
-            self._screen.hint(f"\n`eventstore sessions{at_store(self._path)}` lists what is in the store.")
+            self._screen.hint(f"\nNext: eventstore sessions{at_store(self._path)}")
 
 
 def _summary(report: ImportReport) -> str:

@@ -227,7 +227,8 @@ def test_every_field_is_described(name: str) -> None:
 
 def test_every_command_is_described() -> None:
     described = reference()["command"].sections()
-    assert not [name for name in app.list_commands(click.Context(app)) if f"eventstore {name} --help" not in described.get(name, "")]
+    names = app.list_commands(click.Context(app))
+    assert not [name for name in names if f"eventstore {name} --help" not in described.get(name, "")]
 
 
 # ---- the checks themselves
