@@ -22,7 +22,18 @@ def main() -> None:
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115 - the process's own, to its end
     from eventstore.cli.app import app
 
-    app(prog_name="eventstore")
+    try:
+        app(prog_name="eventstore")
+    finally:
+        _let_go()
+
+
+def _let_go() -> None:
+    """Drops what can't be written: it was told, and the interpreter would tell it again as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_missing(name: str) -> bool:

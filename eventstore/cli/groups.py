@@ -6,6 +6,7 @@ libraries. How a command ends is decided here too: see `endings`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -57,6 +58,8 @@ class Group(click.Group):
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the subcommand."""
+        """Runs the subcommand. What can't be written is told here, and not when the process has ended."""
         with told():
-            return super().invoke(ctx)
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+            return found
