@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eventstore import Sessions
 from eventstore.testing import json_text
-from tests.cli.running import contents, make_store, message, run
+from tests.cli.running import contents, json_lines, make_store, message, run
 from tests.exchange.reads import reads
 
 SAMPLES = Path(__file__).parent.parent / "exchange" / "samples"
@@ -157,3 +158,38 @@ def test_a_store_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         failed = run("import", out, "--db", path)
         assert (failed.exit_code, failed.stdout) == (1, "")
         assert failed.stderr.startswith(f"eventstore: {path}: ")
+
+
+def test_the_active_path_is_exported_as_messages(store: Path, tmp_path: Path) -> None:
+    def exported(*options: str) -> list[Any]:
+        out = run("export", "a", "--format", "messages", *options, "--db", store)
+        assert (out.exit_code, out.stderr) == (0, "")
+        found: list[Any] = json.loads(out.stdout_bytes)
+        return found
+
+    with Sessions(store) as sessions:
+        session = sessions.session("a")
+        session.append_messages([message(f"m{number}") for number in range(3)])
+        session.add_compaction("in short", "1", "m0")
+        assert json_text(exported()) == json_text(session.get_history(compacted=False))
+        assert json_text(exported("--compacted")) == json_text(session.get_history())
+        assert json_text(exported("--leaf", "4")) == json_text(session.get_history(leaf_id="4", compacted=False))
+        session.clear_messages()
+        assert exported() == []
+    out = tmp_path / "out.json"
+    assert run("export", "b\x1b[1m", "--format", "messages", "-o", out, "--db", store).exit_code == 0
+    assert [each["id"] for each in json.loads(out.read_bytes())] == ["1", "2"]
+
+
+def test_an_import_reports_as_json(tmp_path: Path) -> None:
+    samples = [SAMPLES / "three-conversations.json", SAMPLES / "torn.json"]
+    done = run("import", *samples, "--json", "--db", tmp_path / "new.db")
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    found = json_lines(done.stdout)
+    assert [(each["file"], each["session_id"], each["imported"], each["known"]) for each in found[:3]] == [
+        (str(samples[0]), "chatgpt:garden", 6, 0),
+        (str(samples[0]), "chatgpt:lost", 0, 0),
+        (str(samples[0]), "chatgpt:soup", 2, 0),
+    ]
+    assert found[0]["skipped"][0] == ["message 'sys'", "it is hidden from the conversation"]
