@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import click
 
@@ -20,6 +21,9 @@ from eventstore.cli.screen import Screen, one_line
 from eventstore.exchange import InvalidExport, files
 
 STDIN = "-"
+
+_Done: TypeAlias = tuple[str | None, ImportReport]
+"""(session, what became of it); without a session, what was left out of a file as a whole."""
 
 
 @click.command("import")
@@ -88,7 +92,7 @@ def _is_stream(name: str) -> bool:
 
 
 def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
-    done: list[tuple[str, ImportReport]] = []
+    done: list[_Done] = []
     try:
         with bar(f"importing {name}") as progress:
             for session_id, report in files.import_file(store, source, progress):
@@ -107,7 +111,7 @@ class _Told:
         self._as_json = as_json
         self._stored = False
 
-    def file(self, name: str, done: Sequence[tuple[str, ImportReport]]) -> None:
+    def file(self, name: str, done: Sequence[_Done]) -> None:
         """Tells of the conversations of one file."""
         screen = self._screen
         self._stored |= any(report.imported for _, report in done)
@@ -116,13 +120,15 @@ class _Told:
                 screen.json({"file": name, "session_id": session_id, **report.to_dict()})
             return
         for session_id, report in done:
-            screen.print(screen.name(session_id or "''") + ": " + _summary(report))
+            about = name if session_id is None else session_id or "''"
+            screen.print(f"{screen.name(about)}: {_summary(report)}")
             for what, why in report.skipped if self._list_skipped else ():
                 screen.print(f"  {screen.one_line(what)}: {screen.one_line(why)}")
-        if len(done) > 1:
-            new = sum(report.imported for _, report in done)
-            screen.print(f"{render.count(len(done), 'conversation')}, {render.count(new, 'new message')}")
-        if not done:
+        conversations = [report for session_id, report in done if session_id is not None]
+        if len(conversations) > 1:
+            new = sum(report.imported for report in conversations)
+            screen.print(f"{render.count(len(conversations), 'conversation')}, {render.count(new, 'new message')}")
+        if not conversations:
             screen.print(f"{screen.name(name)}: no conversations")
 
     def what_next(self) -> None:
