@@ -89,13 +89,14 @@ def _print_shares(screen: Screen, title: str, shares: Sequence[Share]) -> None:
 
 def _print_file(screen: Screen, file: FileStats) -> None:
     screen.print()
-    rows = [
-        ("the log, with attachments", render.size(file.log)),
-        ("tables for reads", render.size(file.tables)),
-        ("search index", render.size(file.index)),
-        ("free pages", render.size(file.free)),
-        ("the file", render.size(file.file)),
-        ("its WAL", render.size(file.wal)),
-    ]
-    for line in table.lines(screen, (table.Column("in the file"), table.Column("size", right=True)), rows):
+    sizes = (
+        ("log", file.log),
+        ("read tables", file.tables),
+        ("search index", file.index),
+        ("free pages", file.free),
+        ("whole file", file.file),
+        ("WAL beside it", file.wal),
+    )
+    rows = [(name, render.size(size)) for name, size in sizes]
+    for line in table.lines(screen, (table.Column("file", style="bold"), table.Column("size", right=True)), rows):
         screen.print(line)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import attrs
 import click
 
-from eventstore import Progress, Session, Sessions, strict
+from eventstore import Progress, Session, Sessions, codec
 from eventstore.cli import markdown
 from eventstore.cli.frame import Failure, database, find_message, open_to_read, require_session
 from eventstore.cli.progress import bar
@@ -115,7 +115,7 @@ def _messages(
     total = len(session.get_history_row_stats(leaf_id=leaf_id))
     before = "[\n"
     for number, message in enumerate(session.history(leaf_id=leaf_id, compacted=compacted), 1):
-        file.write(f"{before}{strict.encode(message)}".encode())
+        file.write(f"{before}{codec.encode(message).text}".encode())
         before = ",\n"
         if progress is not None and number % REPORT_EVERY == 0:
             progress(number, total)

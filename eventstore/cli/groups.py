@@ -6,6 +6,7 @@ libraries. How a command ends is decided here too: see `endings`.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -14,6 +15,9 @@ from typing import Any, NamedTuple
 import click
 
 from eventstore.cli.endings import told
+
+NARROW = 52  # columns of a terminal
+LEAST_WIDTH = 20
 
 
 class Entry(NamedTuple):
@@ -54,6 +58,9 @@ class Group(click.Group):
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Reads the arguments in front of the subcommand's name."""
+        columns = shutil.get_terminal_size().columns
+        if columns < NARROW:  # click wraps at 50 columns and no less
+            options.setdefault("terminal_width", max(columns - 1, LEAST_WIDTH))
         with told():
             return super().make_context(*arguments, **options)
 

@@ -49,7 +49,7 @@ _COLUMNS = (
     table.Column("session", style="bold"),
     table.Column("messages", right=True),
     table.Column("size", right=True),
-    table.Column("last activity"),
+    table.Column("updated"),
     table.Column("title", style="cyan"),
 )
 

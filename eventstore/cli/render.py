@@ -105,21 +105,20 @@ def message_text(screen: Screen, message: Message, info: MessageInfo | None, not
     for part in message["parts"]:
         for style, content in part_lines(screen, part):
             for line in screen.visible(content).expandtabs(4).split("\n"):
-                text.append_text(_indented(screen, line, style))
+                text.append_text(indented(screen, Text(line, style=style)))
     return text
 
 
-def _indented(screen: Screen, line: str, style: str) -> Text:
-    """A line, wrapped to the width, each piece indented."""
-    text = Text(line, style=style)
+def indented(screen: Screen, text: Text) -> Text:
+    """A line, wrapped to the width, each piece indented and with its line's end."""
     pieces = [text] if screen.width is None else text.wrap(screen.console, max(screen.width - len(INDENT), 10))
-    indented = Text()
+    found = Text()
     for piece in pieces or [text]:
         piece.rstrip()
-        indented.append(INDENT if piece.plain else "")
-        indented.append_text(piece)
-        indented.append("\n")
-    return indented
+        found.append(INDENT if piece.plain else "")
+        found.append_text(piece)
+        found.append("\n")
+    return found
 
 
 # ---- a row of a tree

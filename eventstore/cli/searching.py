@@ -45,8 +45,10 @@ def search(query: str, session_id: str | None, limit: int, path: str, as_json: b
             screen.hint("Fewer words find more; word* finds every word that begins so.")
         places = _Places(store)
         for result in results:
-            screen.print(_heading(screen, result, places), crop=True)
-            screen.print(_snippet(screen, result), crop=True)
+            screen.print(_heading(screen, result, places), crop=not screen.is_narrow)
+            snippet = render.indented(screen, _snippet(screen, result))
+            snippet.rstrip()
+            screen.print(snippet)
 
 
 class _Places:
@@ -97,7 +99,7 @@ def _heading(screen: Screen, result: SearchResult, places: _Places) -> Text:
 
 def _snippet(screen: Screen, result: SearchResult) -> Text:
     """The snippet, with what matched marked."""
-    line = Text(render.INDENT)
+    line = Text()
     end = 0
     for low, high in result.highlights:
         line.append(_shown(screen, result.snippet[end:low]))

@@ -59,13 +59,11 @@ def _line(
 
 
 def _apart(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterator[Text]:
-    """The first cell of a row, and below it the others that aren't empty, each with its column's name."""
-    first, *others = columns
-    width = max((len(column.title) for column in others), default=0)
+    """The first cell of a row, and below it the others that aren't empty, each behind its column's title."""
+    width = max(len(column.title) for column in columns[1:]) if columns[1:] else 0
     for row in rows:
-        yield Text(row[0], style=first.style)
-        for column, cell in zip(others, row[1:], strict=True):
-            if cell:
-                line = Text(f"{GAP}{column.title.ljust(width)} ", style="dim")
+        for number, (column, cell) in enumerate(zip(columns, row, strict=True)):
+            if cell or not number:
+                line = Text(f"{GAP}{column.title.ljust(width)} " if number else f"{column.title} ", style="dim")
                 line.append(cell, style=f"not dim {column.style}".strip())
                 yield line

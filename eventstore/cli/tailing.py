@@ -46,7 +46,7 @@ def tail(follow: bool, after: int | None, path: str, as_json: bool) -> None:
             if as_json:
                 screen.json(event.to_dict())
             else:
-                screen.print(event_line(screen, event), crop=True)
+                screen.print(event_line(screen, event), crop=not screen.is_narrow)
                 screen.stream.flush()
         if empty and not as_json:
             screen.print("No events." if after is None else f"No events behind number {after}.")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import IO, BinaryIO, TypeAlias
 
 import click
 
@@ -21,6 +20,7 @@ from eventstore.cli.screen import Screen, one_line
 from eventstore.exchange import InvalidExport, files
 
 STDIN = "-"
+CHUNK = 1 << 16
 
 _Done: TypeAlias = tuple[str | None, ImportReport]
 """(session, what became of it); without a session, what was left out of a file as a whole."""
@@ -78,12 +78,19 @@ def _regular(name: str) -> Iterator[str]:
         return
     with tempfile.NamedTemporaryFile(prefix="eventstore-") as copy:
         if name == STDIN:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
+            _copy(sys.stdin.buffer, copy)
         else:
             with open(name, "rb") as source:
-                shutil.copyfileobj(source, copy)
+                _copy(source, copy)
         copy.flush()
         yield copy.name
+
+
+def _copy(source: BinaryIO, target: IO[bytes]) -> None:
+    """Reads what is there, again and again: one `read` waits in C for all that it asked for, and Ctrl-C gets lost."""
+    read1: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    while data := read1(CHUNK):
+        target.write(data)
 
 
 def _is_stream(name: str) -> bool:
@@ -99,6 +106,8 @@ def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
                 done.append((session_id, report))
     finally:  # what came before a fault is stored, and told
         told.file(name, done)
+    if all(session_id is None for session_id, _ in done):
+        told.nothing(name)
 
 
 class _Told:
@@ -128,8 +137,11 @@ class _Told:
         if len(conversations) > 1:
             new = sum(report.imported for report in conversations)
             screen.print(f"{render.count(len(conversations), 'conversation')}, {render.count(new, 'new message')}")
-        if not conversations:
-            screen.print(f"{screen.name(name)}: no conversations")
+
+    def nothing(self, name: str) -> None:
+        """Tells of a file that holds no conversation."""
+        if not self._as_json:
+            self._screen.print(f"{self._screen.name(name)}: no conversations")
 
     def what_next(self) -> None:
         """What to do with what was stored."""

@@ -14,7 +14,7 @@ import attrs
 from eventstore import Sessions
 
 SESSION = "a talk"
-IDS = ("first", "second", "third", "fourth")
+IDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 @attrs.frozen
@@ -93,7 +93,7 @@ def talk(path: Path, texts: tuple[str, ...] = ("text",)) -> None:
         for number, message_id in enumerate(IDS):
             session.append_message(_message(message_id, texts[number % len(texts)]))
         session.append_message(_message("beside", texts[0]), parent_id="first")
-        session.select_leaf("fourth")
+        session.select_leaf("tenth")
         session.set_metadata({"title": texts[0], "model": texts[-1]})
         session.add_compaction((texts[0].strip() and texts[0]) or "summary", "second", "third")
 

@@ -154,5 +154,5 @@ def test_people_get_the_same(store: Path) -> None:
 
 def test_a_narrow_screen_gets_cells_below_each_other(store: Path) -> None:
     lines = run("stats", "--db", store, COLUMNS="20").stdout.splitlines()
-    assert "assistant" in lines
+    assert "role assistant" in lines
     assert "  messages 5" in lines

@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Path:
 
 def test_sessions_are_listed_newest_first(store: Path) -> None:
     lines = run("sessions", "--db", store).stdout.splitlines()
-    assert lines[0].split() == ["session", "messages", "size", "last", "activity", "title"]
+    assert lines[0].split() == ["session", "messages", "size", "updated", "title"]
     assert lines[1].startswith("trip                5  ")
     assert lines[1].endswith("  A week off")
     assert lines[2].startswith("'two words'         1  ")
