@@ -88,19 +88,21 @@ def _is_stream(name: str) -> bool:
 
 
 def _import(screen: Screen, store: Sessions, source: str, name: str, list_skipped: bool) -> None:
-    done: list[tuple[str, ImportReport]] = []
+    done: list[tuple[str | None, ImportReport]] = []
     try:
         with bar(f"importing {name}") as progress:
             for session_id, report in files.import_file(store, source, progress):
                 done.append((session_id, report))
     finally:  # what came before a fault is stored, and told
         for session_id, report in done:
-            screen.print(screen.name(session_id or "''") + ": " + _told(report))
+            about = screen.name(name) if session_id is None else screen.name(session_id or "''")
+            screen.print(f"{about}: {_told(report)}")
             for what, why in report.skipped if list_skipped else ():
                 screen.print(f"  {screen.one_line(what)}: {screen.one_line(why)}")
-        if len(done) > 1:
-            new = sum(report.imported for _, report in done)
-            screen.print(f"{render.count(len(done), 'conversation')}, {render.count(new, 'new message')}")
+        conversations = [report for session_id, report in done if session_id is not None]
+        if len(conversations) > 1:
+            new = sum(report.imported for report in conversations)
+            screen.print(f"{render.count(len(conversations), 'conversation')}, {render.count(new, 'new message')}")
 
 
 def _told(report: ImportReport) -> str:
