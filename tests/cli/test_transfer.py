@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_read_stops_none_of_the_others(tmp_path: Path) -> 
         ["eventstore", f"{files[0]}, line 340"],
         ["eventstore", f"{files[1]}, line 1"],
         ["eventstore", str(files[2])],
-        ["eventstore", str(tmp_path)],
+        ["eventstore", f"{tmp_path}, line 1"],
     ]
 
 
