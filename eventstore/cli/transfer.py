@@ -17,7 +17,7 @@ from eventstore.cli import render
 from eventstore.cli.frame import as_json, at_store, database, system_error
 from eventstore.cli.progress import bar
 from eventstore.cli.screen import Screen, one_line
-from eventstore.exchange import InvalidExport, files
+from eventstore.exchange import FORMATS, InvalidExport, files
 
 STDIN = "-"
 CHUNK = 1 << 16
@@ -26,20 +26,24 @@ _Done: TypeAlias = tuple[str | None, ImportReport]
 """(session, what became of it); without a session, what was left out of a file as a whole."""
 
 
-@click.command("import")
+_HELP = f"""Bring conversations in.
+
+FILE is an export of a known kind, told by its content, or a folder or zip archive that holds some; - reads standard
+input. What is known already is left as it is, so a file can be imported again. Each conversation is stored whole or not
+at all, and a file that can't be read stops none of the others. With --json each line is what became of a conversation.
+
+Kinds: {", ".join(sorted(format.FORMAT for format in FORMATS))}, and what `eventstore export` writes.
+"""
+
+
+@click.command("import", help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...")
 @click.option("--skipped", "list_skipped", is_flag=True, help="Name each message that was left out or mended.")
 @database("The store's file, made when it is new.")
 @as_json
 @click.pass_context
 def import_files(context: click.Context, paths: Sequence[str], list_skipped: bool, path: str, as_json: bool) -> None:
-    """Bring conversations in.
-
-    FILE is a ChatGPT export (conversations.json) or an export of this command, told by content; - reads standard
-    input. What is known already is left as it is, so a file can be imported again. Each conversation is stored whole
-    or not at all, and a file that can't be read stops none of the others. With --json each line is what became of a
-    conversation.
-    """
+    """Brings files in, one after the other: one that can't be read stops none of the others."""
     screen = Screen()
     told = _Told(screen, path, list_skipped=list_skipped, as_json=as_json)
     failed = False
@@ -119,18 +123,22 @@ class _Told:
         self._list_skipped = list_skipped
         self._as_json = as_json
         self._stored = False
+        self._skipped = False
 
     def file(self, name: str, done: Sequence[_Done]) -> None:
         """Tells of the conversations of one file."""
         screen = self._screen
         self._stored |= any(report.imported for _, report in done)
+        self._skipped |= any(report.skipped for _, report in done)
         if self._as_json:
             for session_id, report in done:
                 screen.json({"file": name, "session_id": session_id, **report.to_dict()})
             return
         for session_id, report in done:
-            about = name if session_id is None else session_id or "''"
-            screen.print(f"{screen.name(about)}: {_summary(report)}")
+            if session_id is None:
+                screen.print(f"{screen.name(name)}: {render.count(len(report.skipped), 'file')} left out")
+            else:
+                screen.print(screen.name(session_id or "''") + f": {_summary(report)}")
             for what, why in report.skipped if self._list_skipped else ():
                 screen.print(f"  {screen.one_line(what)}: {screen.one_line(why)}")
         conversations = [report for session_id, report in done if session_id is not None]
@@ -145,6 +153,8 @@ class _Told:
 
     def what_next(self) -> None:
         """What to do with what was stored."""
+        if self._skipped and not self._list_skipped and not self._as_json:
+            self._screen.hint("\nNext: --skipped names what was left out or mended")
         if self._stored and not self._as_json:
             self._screen.hint(f"\nNext: eventstore sessions{at_store(self._path)}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +194,26 @@ def test_an_import_reports_as_json(tmp_path: Path) -> None:
         (str(samples[0]), "chatgpt:soup", 2, 0),
     ]
     assert found[0]["skipped"][0] == ["message 'sys'", "it is hidden from the conversation"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+def test_a_folder_and_an_archive_are_imported(kind: str, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copy(SAMPLES / "three-conversations.json", source)
+    (source / "let\x1bter.txt").write_text("Dear Ms Leavitt,")
+    if kind == "archive":
+        source = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", source))
+    done = run("import", source, "--db", tmp_path / "new.db", "--skipped")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{source}: 1 file left out"
+    assert "let\\x1bter.txt" in lines[1]
+    assert lines[-1] == "3 conversations, 8 new messages"
+    found = json_lines(run("import", source, "--db", tmp_path / "new.db", "--json").stdout)
+    assert [each["session_id"] for each in found] == [None, "chatgpt:garden", "chatgpt:lost", "chatgpt:soup"]
+    assert sum(each["imported"] for each in found) == 0
+    (tmp_path / "empty").mkdir()
+    failed = run("import", tmp_path / "empty", "--db", tmp_path / "none.db")
+    assert (failed.exit_code, failed.stderr.count("\n")) == (1, 1)
+    assert not (tmp_path / "none.db").exists()

@@ -64,7 +64,8 @@ JSON: Final[dict[str, Json]] = {
         "line",
         "conversation of a file",
         ("file", "session_id", *fields(ImportReport)),
-        "An [ImportReport](messages.md#importreport) with its file and its session.",
+        "An [ImportReport](messages.md#importreport) with its file and its session. `session_id` is null where it "
+        "tells of the files that were left out of a folder or an archive.",
     ),
     "sessions": Json("line", "session", fields(SessionInfo), "A [SessionInfo](messages.md#sessioninfo)."),
     "tree": Json(
@@ -118,8 +119,8 @@ NOTES: Final[dict[str, str]] = {
         "and the file is opened again. It is told step by step."
     ),
     "import": (
-        "See [Bring in a ChatGPT export](../howto/exchange.md#bring-in-a-chatgpt-export). A ChatGPT conversation "
-        "becomes the session `chatgpt:<its id>`."
+        "See [Bring in a ChatGPT export](../howto/exchange.md#bring-in-a-chatgpt-export). A conversation becomes the "
+        "session `<kind>:<its id>`; what `export` wrote keeps its name."
     ),
     "export": (
         "See [Take conversations out](../howto/exchange.md#take-conversations-out). In Markdown, what a message says "
