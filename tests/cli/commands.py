@@ -1,11 +1,13 @@
 """Every command in one table, for the laws that hold for all of them: a command without an entry fails the tests.
 
 Arguments are put together over a store with the session `SESSION`, whose messages are `IDS`, the second with a branch
-beside it. A word between braces is filled in: `{file}` is an export that can be imported, `{out}` a new file's name.
+beside it. A word between braces is filled in: `{file}` is an export that can be imported, `{out}` a file's name,
+`{new}` another one each time.
 """
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +28,9 @@ class Command:
     file: Literal["reads", "writes", "makes"] = "reads"
     json: Literal["lines", "object", None] = "lines"
     names_session: bool = True  # its first argument is a session
+    silent: tuple[tuple[str, ...], ...] = ()  # right calls that print nothing with `--json`
+    tells_damage: bool = False  # a damaged file is what it is for: what it finds is its output, and status 1
+    mends: bool = False  # it may read a file that no other command opens
 
 
 COMMANDS: dict[str, Command] = {
@@ -50,7 +55,12 @@ COMMANDS: dict[str, Command] = {
         ((SESSION,), (SESSION, "--all"), (SESSION, "--compacted"), (SESSION, "--leaf", "second")),
         ((), (SESSION, "--all", "--compacted"), (SESSION, "--all", "--leaf", "first")),
     ),
-    "search": Command((("text",), ("nowhere",)), ((), ("text", "--limit", "-1")), names_session=False),
+    "search": Command(
+        (("text",), ("nowhere",)),
+        ((), ("text", "--limit", "-1")),
+        names_session=False,
+        silent=(("nowhere",),),
+    ),
     "stats": Command(((), (SESSION,)), ((SESSION, SESSION),), json="object"),
     "tail": Command(((), ("--after", "0")), (("--after", "x"), ("--after", "-1")), names_session=False),
     "select": Command(((SESSION, "second"),), ((), (SESSION,)), file="writes", json="object"),
@@ -72,7 +82,7 @@ COMMANDS: dict[str, Command] = {
         file="writes",
         json="object",
     ),
-    "verify": Command(((),), ((SESSION,),), json="object", names_session=False),
+    "verify": Command(((),), ((SESSION,),), json="object", names_session=False, tells_damage=True),
 }
 
 CALLS: tuple[tuple[str, ...], ...] = tuple(
@@ -81,9 +91,25 @@ CALLS: tuple[tuple[str, ...], ...] = tuple(
 JSON_CALLS = tuple((*call, "--json") for call in CALLS if COMMANDS[call[0]].json is not None)
 
 
+_NUMBERS = count()
+
+
 def fill(folder: Path, words: tuple[str, ...]) -> list[str]:
     """The words with what stands between braces filled in."""
-    return [word.format(file=folder / "file.jsonl", out=folder / "out") if "{" in word else word for word in words]
+    names = {"file": "file.jsonl", "out": "out", "new": f"new-{next(_NUMBERS)}"}
+    filled = {key: folder / name for key, name in names.items()}
+    return [word.format(**filled) if "{" in word else word for word in words]
+
+
+def needs_a_file(call: tuple[str, ...]) -> bool:
+    """Whether a call reads or makes a file beside the store."""
+    return any("{" in word for word in call)
+
+
+def prints(call: tuple[str, ...]) -> bool:
+    """Whether a call prints anything."""
+    silent = "--json" in call and call[1:-1] in COMMANDS[call[0]].silent
+    return "{out}" not in call and not silent
 
 
 def talk(path: Path, texts: tuple[str, ...] = ("text",)) -> None:

@@ -155,7 +155,7 @@ INTRODUCTION: Final = """\
 
 RULES: Final = """\
 **Which store.** Each takes `--db PATH`. Without it the variable `EVENTSTORE_DB` counts, then `conversations.db` in the
-working folder. Only `import` and `demo` make a file; the commands that only look open it read-only.
+working folder. Only `import` and `demo` make a store there; the commands that only look open it read-only.
 
 **Messages** are named by their id, or by how it begins, where only one begins so.
 
