@@ -7,7 +7,7 @@ import click
 from eventstore.cli import render
 from eventstore.cli.frame import as_json, database, open_to_read
 from eventstore.cli.progress import bar
-from eventstore.cli.screen import Screen, to_json
+from eventstore.cli.screen import Screen
 
 
 @click.command()
@@ -18,14 +18,14 @@ def verify(context: click.Context, path: str, as_json: bool) -> None:
     """Check a store against itself.
 
     The file as SQLite sees it, every body against its digest, and what is read against the log. Writes nothing. Exit
-    status 1 when something is wrong.
+    status 1 when something is wrong. With --json it is one object.
     """
     screen = Screen()
     with open_to_read(path) as store:
         with bar("checking") as progress:
             report = store.verify(progress=progress)
         if as_json:
-            screen.write(to_json(report.to_dict()) + "\n")
+            screen.json(report.to_dict())
         else:
             for problem in report.problems:
                 screen.print(screen.one_line(problem))

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 
 import attrs
 import click
 
-from eventstore import Message, Session, Sessions, create_compact_function
+from eventstore import Message, Session, create_compact_function
 from eventstore.cli import render
-from eventstore.cli.frame import Failure, as_json, database, require_file, require_session
-from eventstore.cli.screen import Screen, to_json
+from eventstore.cli.frame import (
+    Failure,
+    as_json,
+    at_store,
+    database,
+    find_message,
+    open_to_write,
+    require_session,
+)
+from eventstore.cli.screen import Screen
 
 
 @click.command()
@@ -35,27 +44,31 @@ from eventstore.cli.screen import Screen, to_json
 @database()
 @as_json
 def compact(session_id: str, command: str, keep: int, leaf: str | None, path: str, as_json: bool) -> None:
-    """Replace the middle of a conversation by a summary, for those who read it compacted.
+    """Let a summary stand for the middle of a session.
 
-    No message is deleted. The first three messages stay, the end stays, and earlier summaries are carried on. The
-    command's output is the summary; when it fails, or says nothing, nothing is changed.
+    For those who read it compacted; no message is deleted. The first three messages stay, the end stays, and earlier
+    summaries are carried on. The command's output is the summary; when it fails, or says nothing, nothing is changed.
+    With --json it is one object.
     """
     screen = Screen()
-    require_file(path)
-    with Sessions(path) as store:
-        require_session(store, path, session_id)
-        session = store.session(session_id)
+    with open_to_write(path) as store:
+        session = require_session(store, path, session_id)
+        leaf_id = None if leaf is None else find_message(session, leaf)
         session.on_compaction(create_compact_function(lambda prompt: _run(command, prompt), keep_recent_tokens=keep))
-        before = session.token_estimate(leaf_id=leaf)
-        done = session.compact(leaf_id=leaf)
+        before = session.token_estimate(leaf_id=leaf_id)
+        done = session.compact(leaf_id=leaf_id)
+        after = session.token_estimate(leaf_id=leaf_id)
         if as_json:
-            screen.write(to_json(None if done is None else done.to_dict()) + "\n")
+            compaction = None if done is None else done.to_dict()
+            about = {"session_id": session_id, "tokens_before": before, "tokens_after": after}
+            screen.json({**about, "compaction": compaction})
         elif done is None:
             screen.print("Nothing to compact.")
         else:
-            after = session.token_estimate(leaf_id=leaf)
             ends = f"{screen.name(done.from_message_id)} to {screen.name(done.to_message_id)}"
             screen.print(f"Compacted {ends}: about {before:,} tokens became {after:,}.")
+            name = screen.name(shlex.quote(session_id))
+            screen.hint(f"Next: eventstore show {name} --compacted{at_store(path)}")
 
 
 def _run(command: str, prompt: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,8 +19,8 @@ import click
 
 from eventstore import ImportRow, Message, Session, Sessions
 from eventstore.cli import render
-from eventstore.cli.frame import VARIABLE, database
-from eventstore.cli.screen import Screen, visible
+from eventstore.cli.frame import at_store, database
+from eventstore.cli.screen import Screen
 from eventstore.cli.stage import Stage
 from eventstore.exchange.conversation import Conversation
 from eventstore.exchange.store import store
@@ -150,7 +149,7 @@ def _what_next(path: str | None, name: str) -> Iterator[str]:
         db = " --db demo.db"
     else:
         yield "To look around in it:"
-        db = "" if os.environ.get(VARIABLE) == path else f" --db {visible(shlex.quote(path))}"
+        db = at_store(path)
     yield f"  eventstore tree {name}{db}"
     yield f"  eventstore show {name} --leaf sky-15{db}"
     yield f"  eventstore import conversations.json{db}   # your export from ChatGPT"

@@ -1,52 +1,36 @@
-"""What all commands share: the option `--db`, opening a store, and how failures end.
-
-Exit status 0: done; 1: it failed, with one text on standard error; 2: misused, with the usage.
-"""
+"""What all commands share: the options `--db` and `--json`, and opening the store that is meant."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from eventstore import EventStoreError, Sessions
-from eventstore.cli.screen import one_line
+from eventstore import Session, Sessions
+from eventstore.cli.endings import Failure, system_error
+
+__all__ = [
+    "DEFAULT",
+    "VARIABLE",
+    "Failure",
+    "as_json",
+    "at_store",
+    "database",
+    "find_message",
+    "open_to_read",
+    "open_to_write",
+    "require_file",
+    "require_session",
+    "system_error",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT = "conversations.db"
 VARIABLE = "EVENTSTORE_DB"
-
-
-class Failure(click.ClickException):
-    """The end of a command that failed: its text on standard error, exit status 1."""
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Prints the text, on one line, safe for a terminal."""
-        click.echo(f"eventstore: {one_line(self.message)}", file=file, err=file is None)
-
-
-class App(click.Group):
-    """Ends our own errors, and the system's, as failures. A pipe whose reader has gone ends in silence."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Runs the subcommand."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            raise
-        except EventStoreError as error:
-            raise Failure(str(error)) from error
-        except OSError as error:
-            raise Failure(system_error(error)) from error
-
-
-def system_error(error: OSError) -> str:
-    """What the system says, with the file that it speaks of."""
-    text = error.strerror or str(error)
-    return f"{os.fsdecode(error.filename)}: {text}" if isinstance(error.filename, (str, bytes)) else text
 
 
 def _check_path(_context: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -73,6 +57,16 @@ def database(help: str = "The store's file.", default: str | None = DEFAULT) -> 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON (in ASCII), for programs.")
 
 
+def at_store(path: str) -> str:
+    """What a command line that is shown must add to mean this store: nothing where it is the one without `--db`."""
+    meant = os.environ.get(VARIABLE) or DEFAULT
+    if path == meant:
+        return ""
+    from eventstore.cli.screen import visible
+
+    return f" --db {visible(shlex.quote(path))}"
+
+
 def require_file(path: str) -> None:
     """Fails unless the file is there."""
     if not os.path.lexists(path):
@@ -88,7 +82,27 @@ def open_to_read(path: str) -> Sessions:
     return Sessions(path, read_only=True)
 
 
-def require_session(sessions: Sessions, path: str, name: str) -> None:
-    """Fails unless the session is there."""
+def open_to_write(path: str) -> Sessions:
+    """The store in the file, for a command that changes what is there and makes no new one."""
+    open_to_read(path).close()  # an empty file is refused so, where the next line would make a store of it
+    return Sessions(path)
+
+
+def require_session(sessions: Sessions, path: str, name: str) -> Session:
+    """The session with this name. Fails unless it is there."""
     if not any(info.session_id == name for info in sessions.list_sessions(prefix=name)):
         raise Failure(f"{path}: there is no session {name!r}; `eventstore sessions` lists those that are there")
+    return sessions.session(name)
+
+
+def find_message(session: Session, given: str) -> str:
+    """The id that is meant: that of a message, or the only one that begins so."""
+    if session.get_message_info(given) is not None:
+        return given
+    found = [info.id for info in session.tree() if info.id.startswith(given)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise Failure(f"session {session.session_id!r} holds no message {given!r}; `eventstore tree` shows their ids")
+    some = ", ".join(map(repr, found[:3]))
+    raise Failure(f"{given!r} is the beginning of {len(found)} ids ({some}{', ...' if found[3:] else ''}): say more")

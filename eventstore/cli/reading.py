@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import click
 from rich.text import Text
 
 from eventstore import Message, MessageInfo, Session, SessionInfo
-from eventstore.cli import drawing, render
+from eventstore.cli import drawing, render, table
 from eventstore.cli.compacting import covered
-from eventstore.cli.frame import Failure, as_json, database, open_to_read, require_session
+from eventstore.cli.frame import as_json, at_store, database, find_message, open_to_read, require_session
 from eventstore.cli.screen import Screen, to_json
 
 _SESSION = click.argument("session_id", metavar="SESSION")
-
-
-def write_list(screen: Screen, values: Iterable[Any], before: str = "", after: str = "") -> None:
-    """A JSON list, an element a line."""
-    between = ""
-    screen.write(before + "[")
-    for value in values:
-        screen.write(f"{between}\n{to_json(value)}")
-        between = ","
-    screen.write(f"\n]{after}\n" if between else f"]{after}\n")
 
 
 # ---- sessions
@@ -37,38 +26,44 @@ def write_list(screen: Screen, values: Iterable[Any], before: str = "", after: s
 def sessions(path: str, as_json: bool) -> None:
     """List the sessions of a store.
 
-    Newest activity first: name, messages, size, last activity, title.
+    Newest activity first: name, messages, size, last activity, title. With --json each line is a session.
     """
     screen = Screen()
     with open_to_read(path) as store:
         infos = store.list_sessions()
         if as_json:
-            write_list(screen, (info.to_dict() for info in infos))
+            for info in infos:
+                screen.json(info.to_dict())
             return
-        for line in _session_lines(screen, list(infos)):
-            screen.print(line, crop=True)
+        rows = [_session_row(screen, info) for info in infos]
+    if not rows:
+        screen.print("No sessions.")
+        screen.hint(f"Next: eventstore import FILE{at_store(path)}")
+        return
+    for line in table.lines(screen, _COLUMNS, rows):
+        screen.print(line)
+    screen.hint(f"\nNext: eventstore tree SESSION{at_store(path)}, or show SESSION")
 
 
-def _session_lines(screen: Screen, infos: list[SessionInfo]) -> Iterator[Text]:
+_COLUMNS = (
+    table.Column("session", style="bold"),
+    table.Column("messages", right=True),
+    table.Column("size", right=True),
+    table.Column("updated"),
+    table.Column("title", style="cyan"),
+)
+
+
+def _session_row(screen: Screen, info: SessionInfo) -> tuple[str, ...]:
     """Name (as a shell takes it), messages, size, last activity, title."""
-    if not infos:
-        yield Text("(no sessions)")
-    cells = [
-        (
-            screen.name(shlex.quote(info.session_id)),
-            render.count(info.messages, "message"),
-            render.size(info.bytes),
-            f"{info.updated_at:%Y-%m-%d %H:%M}",
-            screen.one_line(title) if isinstance(title := info.metadata.get("title"), str) else "",
-        )
-        for info in infos
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for name, messages, size, when, title in cells:
-        line = Text(name.ljust(widths[0]), style="bold")
-        line.append(f"  {messages.rjust(widths[1])}  {size.rjust(widths[2])}  {when}", style="not bold")
-        line.append(f"  {title}" if title else "", style="not bold cyan")
-        yield line
+    title = info.metadata.get("title")
+    return (
+        screen.name(shlex.quote(info.session_id)),
+        f"{info.messages:,}",
+        render.size(info.bytes),
+        f"{info.updated_at:%Y-%m-%d %H:%M}",
+        screen.one_line(title) if isinstance(title, str) else "",
+    )
 
 
 # ---- tree
@@ -83,22 +78,32 @@ def tree(session_id: str, path: str, as_json: bool) -> None:
 
     Messages on the active path are marked, the active leaf is named. One run of messages stays in its column; a branch
     beside it begins a column further in. A summary stands above the first message that it covers. Ids are shortened to
-    what tells them apart: `show --leaf` takes them so.
+    what tells them apart: every command takes them so. With --json it is one object.
     """
     screen = Screen()
     with open_to_read(path) as store:
-        require_session(store, path, session_id)
-        session = store.session(session_id)
+        session = require_session(store, path, session_id)
         leaf = session.get_latest_leaf()
         leaf_id = None if leaf is None else leaf["id"]
         active = dict.fromkeys(info.id for info in session.get_history_row_stats(leaf_id=leaf_id))
         if as_json:
-            infos = ({**info.to_dict(), "on_active_path": info.id in active} for info in session.tree())
-            about = f'"session_id":{to_json(session_id)},"active_leaf":{to_json(leaf_id)}'
-            compactions = to_json([compaction.to_dict() for compaction in session.get_compactions()])
-            write_list(screen, infos, f'{{{about},"compactions":{compactions},"messages":', "}")
+            _write_tree(screen, session, active, leaf_id)
             return
         _print_tree(screen, session, active, leaf_id)
+        if len(active) < session.info().messages:
+            name = screen.name(shlex.quote(session_id))
+            screen.hint(f"\nNext: eventstore show {name} --leaf ID{at_store(path)}, or select {name} ID")
+
+
+def _write_tree(screen: Screen, session: Session, active: Mapping[str, None], leaf_id: str | None) -> None:
+    about = f'"session_id":{to_json(session.session_id)},"active_leaf":{to_json(leaf_id)}'
+    compactions = to_json([compaction.to_dict() for compaction in session.get_compactions()])
+    screen.write(f'{{{about},"compactions":{compactions},"messages":[')
+    between = "\n"
+    for info in session.tree():
+        screen.write(between + to_json({**info.to_dict(), "on_active_path": info.id in active}))
+        between = ",\n"
+    screen.write("]}\n")
 
 
 def _print_tree(screen: Screen, session: Session, active: Mapping[str, None], leaf_id: str | None) -> None:
@@ -143,7 +148,8 @@ def _summary(screen: Screen, info: SessionInfo, leaves: int) -> Text:
 def show(session_id: str, leaf: str | None, everything: bool, compacted: bool, path: str, as_json: bool) -> None:
     """Show the messages of a session.
 
-    Those of its active path, oldest first, unless another path or all of them are asked for.
+    Those of its active path, oldest first, unless another path or all of them are asked for. With --json each line is a
+    message.
     """
     if everything and leaf is not None:
         raise click.UsageError("--leaf names one path and --all means every one: leave one out.")
@@ -151,15 +157,18 @@ def show(session_id: str, leaf: str | None, everything: bool, compacted: bool, p
         raise click.UsageError("--compacted shows one path and --all every message: leave one out.")
     screen = Screen()
     with open_to_read(path) as store:
-        require_session(store, path, session_id)
-        session = store.session(session_id)
-        leaf_id = None if leaf is None else _find(session, leaf)
+        session = require_session(store, path, session_id)
+        leaf_id = None if leaf is None else find_message(session, leaf)
         shown = _everything(session) if everything else _path(session, leaf_id, compacted)
-        if as_json:
-            write_list(screen, (message for message, _, _ in shown))
-            return
+        empty = True
         for message, info, note in shown:
-            screen.print(render.message_text(screen, message, info, screen.name(note)))
+            empty = False
+            if as_json:
+                screen.json(message)
+            else:
+                screen.print(render.message_text(screen, message, info, screen.name(note)))
+        if empty and not as_json:
+            screen.print("No messages.")
 
 
 def _path(session: Session, leaf_id: str | None, compacted: bool) -> Iterator[tuple[Message, MessageInfo | None, str]]:
@@ -181,16 +190,3 @@ def _everything(session: Session) -> Iterator[tuple[Message, MessageInfo, str]]:
             note = "a root" if info.parent_id is None else f"follows {info.parent_id}"
         yield message, info, note
         previous = info.id
-
-
-def _find(session: Session, given: str) -> str:
-    """The id that is meant: that of a message, or the only one that begins so."""
-    if session.get_message_info(given) is not None:
-        return given
-    found = [info.id for info in session.tree() if info.id.startswith(given)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise Failure(f"session {session.session_id!r} holds no message {given!r}; `eventstore tree` shows their ids")
-    some = ", ".join(map(repr, found[:3]))
-    raise Failure(f"{given!r} is the beginning of {len(found)} ids ({some}{', ...' if found[3:] else ''}): say more")

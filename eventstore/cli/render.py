@@ -64,7 +64,7 @@ def _title(part: Mapping[str, Any]) -> str:
     return f"(tool {kind[5:]})" if kind.startswith("tool-") else f"({kind})"
 
 
-def _short(value: Any, limit: int = SHORT) -> str:
+def short(value: Any, limit: int = SHORT) -> str:
     text = value if isinstance(value, str) else strict.encode(value)
     more = len(text) - limit
     return text if more <= 0 else f"{text[:limit]} ... ({more:,} more characters)"
@@ -75,17 +75,17 @@ def part_lines(screen: Screen, part: Mapping[str, Any]) -> Iterator[tuple[str, s
     kind: str = part["type"]
     if kind in ("text", "reasoning"):
         text = part.get("text")
-        yield ("", "dim italic")[kind == "reasoning"], text if isinstance(text, str) else _short(text)
+        yield ("", "dim italic")[kind == "reasoning"], text if isinstance(text, str) else short(text)
     elif kind == "dynamic-tool" or kind.startswith("tool-"):
-        yield "yellow", f"{screen.pick('⚙', '*')} {_title(part)[1:-1]} {_short(part.get('input'))}"
+        yield "yellow", f"{screen.pick('⚙', '*')} {_title(part)[1:-1]} {short(part.get('input'))}"
         for key, style in (("output", "yellow"), ("errorText", "red")):
             if key in part:
-                yield style, f"{screen.pick('→', '->')} {_short(part[key])}"
+                yield style, f"{screen.pick('→', '->')} {short(part[key])}"
     elif kind == "erased":
         yield "dim", "(erased: its content was not retained)"
     elif kind != "step-start":
         rest = {key: value for key, value in part.items() if key != "type"}
-        yield "dim", f"({kind}) {_short(rest)}"
+        yield "dim", f"({kind}) {short(rest)}"
 
 
 # ---- a message in full
@@ -105,21 +105,20 @@ def message_text(screen: Screen, message: Message, info: MessageInfo | None, not
     for part in message["parts"]:
         for style, content in part_lines(screen, part):
             for line in screen.visible(content).expandtabs(4).split("\n"):
-                text.append_text(_indented(screen, line, style))
+                text.append_text(indented(screen, Text(line, style=style)))
     return text
 
 
-def _indented(screen: Screen, line: str, style: str) -> Text:
-    """A line, wrapped to the width, each piece indented."""
-    text = Text(line, style=style)
+def indented(screen: Screen, text: Text) -> Text:
+    """A line, wrapped to the width, each piece indented and with its line's end."""
     pieces = [text] if screen.width is None else text.wrap(screen.console, max(screen.width - len(INDENT), 10))
-    indented = Text()
+    found = Text()
     for piece in pieces or [text]:
         piece.rstrip()
-        indented.append(INDENT if piece.plain else "")
-        indented.append_text(piece)
-        indented.append("\n")
-    return indented
+        found.append(INDENT if piece.plain else "")
+        found.append_text(piece)
+        found.append("\n")
+    return found
 
 
 # ---- a row of a tree

@@ -15,11 +15,12 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from eventstore import strict
+from eventstore import codec
 
 _UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[^ -~]")
 LEAST_WIDTH = 20
+NARROW = 60  # below so many columns, a line that says several things is not cut but goes on in the next
 UNICODE = "│├─●○‹›⚙→…"
 
 
@@ -55,7 +56,7 @@ def safe_json(text: str) -> str:
 
 def to_json(value: Any) -> str:
     """`value` as JSON in plain ASCII: safe on every terminal and in every encoding, with integers of any size."""
-    return _NOT_PLAIN.sub(_json_escape, strict.encode(value))
+    return _NOT_PLAIN.sub(_json_escape, codec.encode(value).text)
 
 
 class Screen:
@@ -70,6 +71,7 @@ class Screen:
         self.is_terminal = self.console.is_terminal
         self.console.width = max(self.console.width, LEAST_WIDTH)
         self.width = self.console.width if self.is_terminal or os.environ.get("COLUMNS") else None
+        self.is_narrow = self.width is not None and self.width < NARROW
         self.has_unicode = self._encodes(UNICODE)
 
     def _encodes(self, text: str) -> bool:
@@ -105,7 +107,19 @@ class Screen:
         line = Text(text) if isinstance(text, str) else text
         if crop and self.width is not None:
             line.truncate(self.width, overflow="ellipsis" if self.has_unicode else "crop")
-        self.console.print(line, soft_wrap=True)
+        if self.is_terminal:
+            self.console.print(line, soft_wrap=True)
+        else:  # without styles, which rich takes long to leave out
+            self.stream.write(line.plain + "\n")
+
+    def hint(self, text: str) -> None:
+        """What to do next, for a person: nothing where the stream isn't a terminal."""
+        if self.is_terminal:
+            self.print(Text(text, style="dim"))
+
+    def json(self, value: Any) -> None:
+        """A value on a line of its own."""
+        self.write(to_json(value) + "\n")
 
     def write(self, text: str) -> None:
         """Text that is neither styled nor wrapped."""

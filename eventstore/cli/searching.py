@@ -11,7 +11,7 @@ from rich.text import Text
 from eventstore import MessageInfo, SearchResult, Session, Sessions
 from eventstore.cli import render
 from eventstore.cli.frame import as_json, database, open_to_read, require_session
-from eventstore.cli.reading import write_list
+from eventstore.cli.progress import bar
 from eventstore.cli.screen import Screen, visible
 
 LIMIT = 20
@@ -29,24 +29,26 @@ def search(query: str, session_id: str | None, limit: int, path: str, as_json: b
 
     Best first, of all branches. Words may stand in any order; "a phrase" (in quotes of its own) stands as it is; word*
     is the beginning of a word. Each is shown with its place: whether it is on the active path, which one of how many
-    siblings it is, and what it follows.
+    siblings it is, and what it follows. With --json each line is a result.
     """
     screen = Screen()
     with open_to_read(path) as store:
-        if session_id is not None:
-            require_session(store, path, session_id)
-            results = store.session(session_id).search(query, limit=limit)
-        else:
-            results = store.search(query, limit=limit)
+        where = store if session_id is None else require_session(store, path, session_id)
+        with bar("searching"):
+            results = where.search(query, limit=limit)
         if as_json:
-            write_list(screen, (result.to_dict() for result in results))
+            for result in results:
+                screen.json(result.to_dict())
             return
         if not results:
-            screen.print("(nothing found)")
+            screen.print("Nothing found.")
+            screen.hint("Fewer words find more; word* finds every word that begins so.")
         places = _Places(store)
         for result in results:
-            screen.print(_heading(screen, result, places), crop=True)
-            screen.print(_snippet(screen, result), crop=True)
+            screen.print(_heading(screen, result, places), crop=not screen.is_narrow)
+            snippet = render.indented(screen, _snippet(screen, result))
+            snippet.rstrip()
+            screen.print(snippet)
 
 
 class _Places:
@@ -97,7 +99,7 @@ def _heading(screen: Screen, result: SearchResult, places: _Places) -> Text:
 
 def _snippet(screen: Screen, result: SearchResult) -> Text:
     """The snippet, with what matched marked."""
-    line = Text(render.INDENT)
+    line = Text()
     end = 0
     for low, high in result.highlights:
         line.append(_shown(screen, result.snippet[end:low]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import click
 from rich.text import Text
@@ -22,7 +21,7 @@ from eventstore import (
 )
 from eventstore.cli import render
 from eventstore.cli.frame import as_json, database, open_to_read
-from eventstore.cli.screen import Screen, to_json
+from eventstore.cli.screen import Screen
 
 LAST = 10  # events shown when no cursor is given
 STYLES = {"append": "green", "import": "green", "update": "cyan", "delete": "red", "clear": "red"}
@@ -40,13 +39,17 @@ def tail(follow: bool, after: int | None, path: str, as_json: bool) -> None:
     about. With --json every line is an event as JSON.
     """
     screen = Screen()
-    with open_to_read(path) as store, suppress(KeyboardInterrupt):
+    with open_to_read(path) as store:
+        empty = True
         for event in _events(store, after, follow):
+            empty = False
             if as_json:
-                screen.write(to_json(event.to_dict()) + "\n")
+                screen.json(event.to_dict())
             else:
-                screen.print(event_line(screen, event), crop=True)
+                screen.print(event_line(screen, event), crop=not screen.is_narrow)
                 screen.stream.flush()
+        if empty and not as_json:
+            screen.print("No events." if after is None else f"No events behind number {after}.")
 
 
 def _events(store: Sessions, after: int | None, follow: bool) -> Iterator[Event]:

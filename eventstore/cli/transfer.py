@@ -1,44 +1,51 @@
-"""The commands that bring conversations in and out: `import` and `export`."""
+"""The command that brings conversations in: `import`."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import IO, BinaryIO, TypeAlias
 
 import click
 
-from eventstore import EventStoreError, ImportReport, Progress, Sessions
+from eventstore import EventStoreError, ImportReport, Sessions
 from eventstore.cli import render
-from eventstore.cli.frame import Failure, database, open_to_read, require_session, system_error
+from eventstore.cli.frame import as_json, at_store, database, system_error
 from eventstore.cli.progress import bar
-from eventstore.cli.screen import Screen, one_line, safe_json
-from eventstore.exchange import InvalidExport, files, jsonl
+from eventstore.cli.screen import Screen, one_line
+from eventstore.exchange import FORMATS, InvalidExport, files
 
-STDIN = STDOUT = "-"
+STDIN = "-"
+CHUNK = 1 << 16
+
+_Done: TypeAlias = tuple[str | None, ImportReport]
+"""(session, what became of it); without a session, what was left out of a file as a whole."""
 
 
-# ---- import
+_HELP = f"""Bring conversations in.
+
+FILE is an export of a known kind, told by its content, or a folder or zip archive that holds some; - reads standard
+input. What is known already is left as it is, so a file can be imported again. Each conversation is stored whole or not
+at all, and a file that can't be read stops none of the others. With --json each line is what became of a conversation.
+
+Kinds: {", ".join(sorted(format.FORMAT for format in FORMATS))}, and what `eventstore export` writes.
+"""
 
 
-@click.command("import")
+@click.command("import", help=_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...")
 @click.option("--skipped", "list_skipped", is_flag=True, help="Name each message that was left out or mended.")
 @database("The store's file, made when it is new.")
+@as_json
 @click.pass_context
-def import_files(context: click.Context, paths: Sequence[str], list_skipped: bool, path: str) -> None:
-    """Bring conversations in.
-
-    FILE is a ChatGPT export (conversations.json) or an export of this command, told by content; - reads standard
-    input. What is known already is left as it is, so a file can be imported again. Each conversation is stored whole
-    or not at all, and a file that can't be read stops none of the others.
-    """
+def import_files(context: click.Context, paths: Sequence[str], list_skipped: bool, path: str, as_json: bool) -> None:
+    """Brings files in, one after the other: one that can't be read stops none of the others."""
     screen = Screen()
+    told = _Told(screen, path, list_skipped=list_skipped, as_json=as_json)
     failed = False
     store: Sessions | None = None
     try:
@@ -47,7 +54,7 @@ def import_files(context: click.Context, paths: Sequence[str], list_skipped: boo
                 with _regular(name) as source:
                     files.recognise(source)  # before a store is made for it
                     store = store or Sessions(path)
-                    _import(screen, store, source, name, list_skipped)
+                    _import(store, source, name, told)
             except InvalidExport as error:
                 failed = _complain(str(InvalidExport(name, error.line, error.reason)))
             except OSError as error:
@@ -59,6 +66,7 @@ def import_files(context: click.Context, paths: Sequence[str], list_skipped: boo
             store.close()
     if failed:
         context.exit(1)
+    told.what_next()
 
 
 def _complain(text: str) -> bool:
@@ -74,12 +82,19 @@ def _regular(name: str) -> Iterator[str]:
         return
     with tempfile.NamedTemporaryFile(prefix="eventstore-") as copy:
         if name == STDIN:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
+            _copy(sys.stdin.buffer, copy)
         else:
             with open(name, "rb") as source:
-                shutil.copyfileobj(source, copy)
+                _copy(source, copy)
         copy.flush()
         yield copy.name
+
+
+def _copy(source: BinaryIO, target: IO[bytes]) -> None:
+    """Reads what is there, again and again: one `read` waits in C for all that it asked for, and Ctrl-C gets lost."""
+    read1: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    while data := read1(CHUNK):
+        target.write(data)
 
 
 def _is_stream(name: str) -> bool:
@@ -87,105 +102,65 @@ def _is_stream(name: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
-def _import(screen: Screen, store: Sessions, source: str, name: str, list_skipped: bool) -> None:
-    done: list[tuple[str, ImportReport]] = []
+def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
+    done: list[_Done] = []
     try:
         with bar(f"importing {name}") as progress:
             for session_id, report in files.import_file(store, source, progress):
                 done.append((session_id, report))
     finally:  # what came before a fault is stored, and told
+        told.file(name, done)
+    if all(session_id is None for session_id, _ in done):
+        told.nothing(name)
+
+
+class _Told:
+    """What became of the conversations of each file, as it is printed."""
+
+    def __init__(self, screen: Screen, path: str, *, list_skipped: bool, as_json: bool) -> None:
+        self._screen = screen
+        self._path = path
+        self._list_skipped = list_skipped
+        self._as_json = as_json
+        self._stored = False
+        self._skipped = False
+
+    def file(self, name: str, done: Sequence[_Done]) -> None:
+        """Tells of the conversations of one file."""
+        screen = self._screen
+        self._stored |= any(report.imported for _, report in done)
+        self._skipped |= any(report.skipped for _, report in done)
+        if self._as_json:
+            for session_id, report in done:
+                screen.json({"file": name, "session_id": session_id, **report.to_dict()})
+            return
         for session_id, report in done:
-            screen.print(screen.name(session_id or "''") + ": " + _told(report))
-            for what, why in report.skipped if list_skipped else ():
+            if session_id is None:
+                screen.print(f"{screen.name(name)}: {render.count(len(report.skipped), 'file')} left out")
+            else:
+                screen.print(screen.name(session_id or "''") + f": {_summary(report)}")
+            for what, why in report.skipped if self._list_skipped else ():
                 screen.print(f"  {screen.one_line(what)}: {screen.one_line(why)}")
-        if len(done) > 1:
-            new = sum(report.imported for _, report in done)
-            screen.print(f"{render.count(len(done), 'conversation')}, {render.count(new, 'new message')}")
+        conversations = [report for session_id, report in done if session_id is not None]
+        if len(conversations) > 1:
+            new = sum(report.imported for report in conversations)
+            screen.print(f"{render.count(len(conversations), 'conversation')}, {render.count(new, 'new message')}")
+
+    def nothing(self, name: str) -> None:
+        """Tells of a file that holds no conversation."""
+        if not self._as_json:
+            self._screen.print(f"{self._screen.name(name)}: no conversations")
+
+    def what_next(self) -> None:
+        """What to do with what was stored."""
+        if self._skipped and not self._list_skipped and not self._as_json:
+            self._screen.hint("\nNext: --skipped names what was left out or mended")
+        if self._stored and not self._as_json:
+            self._screen.hint(f"\nNext: eventstore sessions{at_store(self._path)}")
 
 
-def _told(report: ImportReport) -> str:
+def _summary(report: ImportReport) -> str:
     parts = [render.count(report.imported, "new message"), f"{report.known:,} known"]
     if report.skipped:
         parts.append(f"{len(report.skipped):,} left out or mended")
     return ", ".join(parts)
-
-
-# ---- export
-
-
-@click.command()
-@click.argument("session_ids", nargs=-1, metavar="SESSION...")
-@click.option("--all", "everything", is_flag=True, help="Export every session.")
-@click.option(
-    "-o", "--output", default=STDOUT, metavar="FILE", help="Write to this file, which is replaced when whole."
-)
-@database()
-def export(session_ids: Sequence[str], everything: bool, output: str, path: str) -> None:
-    """Write sessions as JSON Lines.
-
-    `import` reads them back as equal sessions: branches, times, the active leaf and metadata are in the file. What was
-    replaced or deleted isn't.
-    """
-    if everything == bool(session_ids):
-        raise click.UsageError("Name the sessions to export, or give --all.")
-    with open_to_read(path) as store:
-        for session_id in session_ids:
-            require_session(store, path, session_id)
-        names = None if everything else session_ids
-        if output == STDOUT:
-            with bar("exporting", unless=sys.stdout.isatty()) as progress:
-                _to_stdout(store, names, progress)
-            return
-        if any(_is_same(output, path + suffix) for suffix in ("", "-wal", "-shm")):
-            raise Failure(f"{output}: that is the store itself; name another file")
-        with _replacing(output) as file, bar(f"exporting to {output}") as progress:
-            jsonl.export(store, names, file, progress)
-
-
-class _ForTerminal:
-    """Passes JSON text on with what a terminal would obey escaped: the same values, spelt otherwise."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, data: bytes) -> None:
-        """Writes whole lines of JSON."""
-        self._stream.write(safe_json(data.decode()).encode())
-
-
-def _to_stdout(store: Sessions, names: Sequence[str] | None, progress: Progress | None) -> None:
-    stream = sys.stdout.buffer
-    target: jsonl.Writable = _ForTerminal(stream) if stream.isatty() else stream
-    jsonl.export(store, names, target, progress)
-    stream.flush()
-
-
-def _is_same(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
-
-
-@contextmanager
-def _replacing(output: str) -> Iterator[BinaryIO]:
-    """A file that takes the place of `output` when it is whole: a failure leaves what was there."""
-    target = os.path.realpath(output)
-    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe: nothing to replace
-        with open(target, "wb") as file:
-            yield file
-        return
-    part = f"{target}.{os.getpid()}.part"
-    try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, output) from error
-    try:
-        with open(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(handle)
-        os.replace(part, target)
-    except BaseException:
-        os.unlink(part)
-        raise

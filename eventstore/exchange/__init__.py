@@ -1,22 +1,27 @@
 """Conversations from files and to files: a module a format, recognised by content and never by name.
 
 A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`
-and `read(path)`, which yields `Conversation` values; it takes one line in `FORMATS`. `store.store` writes such a value
-into a store. Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out
-of it. `files.import_file` stores any file, whichever of them it is.
+and `read(path)`, which yields `Conversation` values; it takes one line in `FORMATS`. `path` may be a member of an
+archive: it is opened by `sources.opened`, or by what stands on it, `elements` for JSON and `lines` for JSON Lines. A
+format whose sessions may lie in several files has `read_together(paths)` too. What formats share: `conversation` mends
+trees, `identities` gives ids, `tools` pairs calls and results, `store.store` writes what was read into a store.
+
+Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out of it.
+`files.import_file` stores any file, folder or archive, whichever of them it is.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Final, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol, runtime_checkable
 
 from eventstore.exchange import chatgpt
-from eventstore.exchange.conversation import Conversation, InvalidExport
+from eventstore.exchange.conversation import Conversation, InvalidExport, Summary
 from eventstore.exchange.elements import HEAD
+from eventstore.exchange.sources import opened
 
-__all__ = ["FORMATS", "Conversation", "Format", "InvalidExport", "format_of", "read"]
+__all__ = ["FORMATS", "Conversation", "Format", "InvalidExport", "Summary", "format_of", "read"]
 
 
 class Format(Protocol):
@@ -33,13 +38,21 @@ class Format(Protocol):
         """The file's conversations. Raises `InvalidExport` where it makes no sense."""
 
 
+@runtime_checkable
+class Gathering(Protocol):
+    """What a module offers beside that, if several files may belong to one session."""
+
+    def read_together(self, paths: Sequence[str | os.PathLike[str]]) -> Iterator[Conversation]:
+        """The conversations of all files, each whole. Raises `InvalidExport` where one makes no sense."""
+
+
 FORMATS: Final[tuple[Format, ...]] = (chatgpt,)
+"""In the order in which they are asked: the first that recognises a file reads it."""
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
     """The format of the file at `path`. Raises `InvalidExport` if none knows it, `OSError` if it can't be read."""
-    with open(path, "rb") as file:
-        head = file.read(HEAD)
+    head = head_of(path)
     for format in FORMATS:
         if format.recognises(head):
             return format
@@ -47,6 +60,12 @@ def format_of(path: str | os.PathLike[str]) -> Format:
     raise InvalidExport(
         path, 1, f"wanted an export of a known kind ({names}), found {'another' if head else 'nothing'}"
     )
+
+
+def head_of(path: str | os.PathLike[str]) -> bytes:
+    """What a file is recognised by. Raises `OSError`, and `InvalidExport` for a member of a damaged archive."""
+    with opened(path) as file:
+        return file.read(HEAD)
 
 
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:

@@ -47,6 +47,7 @@ from eventstore.exchange.conversation import (
     rehang,
 )
 from eventstore.exchange.elements import first_keys, read_elements
+from eventstore.exchange.tools import subtree_ends
 from eventstore.types import ImportRow
 
 FORMAT: Final = "chatgpt"
@@ -168,7 +169,7 @@ def _pair(order: Sequence[str], parents: Mapping[str, str | None], nodes: Mappin
     For each tool a stack of its calls; those whose subtree is left behind are popped before the top is looked at.
     """
     index = {key: place for place, key in enumerate(order)}
-    behind = _subtree_ends(order, parents)
+    behind = subtree_ends(order, parents)
     spoken = nearest(order, parents, {key: index[key] for key, node in nodes.items() if node.speaks})
     calls: defaultdict[str, list[str]] = defaultdict(list)
     for key, node in nodes.items():
@@ -180,13 +181,3 @@ def _pair(order: Sequence[str], parents: Mapping[str, str | None], nodes: Mappin
                 open_calls.pop()
             if open_calls and index[open_calls[-1]] > spoken.get(key, -1):
                 node.answer(nodes[open_calls[-1]])
-
-
-def _subtree_ends(order: Sequence[str], parents: Mapping[str, str | None]) -> dict[str, int]:
-    """For each node the place in `order` (depth first) right behind the last of its descendants."""
-    ends = {key: place + 1 for place, key in enumerate(order)}
-    for key in reversed(order):
-        parent = parents[key]
-        if parent is not None:
-            ends[parent] = max(ends[parent], ends[key])
-    return ends

@@ -14,7 +14,8 @@ from typing import Any
 import attrs
 
 from eventstore.codec import has_surrogate
-from eventstore.exchange.chatgpt_parts import Expressed, Part, attachments, call_part, express, result_part
+from eventstore.exchange.chatgpt_parts import Expressed, attachments, express
+from eventstore.exchange.tools import Part, call_part, result_part, spelled
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CALLS = ("text", "code")  # kinds of content that a tool is called with
@@ -63,7 +64,7 @@ class Node:
         kind = _object(message.get("content")).get("content_type")
         addressed = node.role == "assistant" and isinstance(tool, str) and tool not in ("", "all")
         if addressed and kind in CALLS and text is not None:
-            node.calls, node.tool_part = tool, call_part(key, str(tool), text)
+            node.calls, node.tool_part = tool, call_part(str(tool), key, spelled(text))
         return node
 
     @property

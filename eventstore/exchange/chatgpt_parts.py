@@ -15,12 +15,11 @@ An entry of `parts` that isn't a string, an asset pointer say, becomes `data-cha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
-from eventstore import strict
-from eventstore.exchange.elements import DECODER
+from eventstore.exchange.tools import Part, data_part
 
 TEXT_FIELDS = {
     "code": "text",
@@ -30,8 +29,6 @@ TEXT_FIELDS = {
     "reasoning_recap": "content",
 }
 REASONING = ("thoughts", "reasoning_recap")
-
-Part: TypeAlias = dict[str, Any]
 
 
 @attrs.frozen
@@ -82,7 +79,7 @@ def _rest(content: dict[str, Any], field: str) -> dict[str, Any]:
 
 def _data(value: Any, otherwise: str = "part") -> Part:
     kind = value.get("content_type") if isinstance(value, dict) else None
-    return {"type": f"data-chatgpt-{kind if isinstance(kind, str) and kind else otherwise}", "data": value}
+    return data_part("chatgpt", kind or otherwise, value)
 
 
 def _entries(entries: list[Any]) -> list[Part]:
@@ -108,24 +105,3 @@ def _thoughts(entries: list[Any]) -> list[Part]:
 def attachments(listed: list[Any]) -> list[Part]:
     """The files that a message names beside its content: their bytes are not in the export."""
     return [{"type": "data-chatgpt-attachment", "data": entry} for entry in listed]
-
-
-def call_part(call_id: str, tool: str, text: str) -> Part:
-    """A tool call. Its input is the object that `text` spells in JSON, or else `text` itself."""
-    return {"type": f"tool-{tool}", "toolCallId": call_id, "state": "input-available", "input": _input(text)}
-
-
-def _input(text: str) -> Any:
-    if text.lstrip().startswith("{"):
-        try:
-            value = DECODER.decode(text)
-        except (ValueError, RecursionError):
-            return text
-        if not strict.too_deep(value):
-            return value
-    return text
-
-
-def result_part(call: Part, output: Any) -> Part:
-    """A call with its result."""
-    return {**call, "state": "output-available", "output": output}

@@ -1,8 +1,8 @@
 """What every importer yields, whatever it reads: a `Conversation`, and the tree work that all of them share.
 
-A conversation's rows come parents first, siblings in the file's own order, and every row's parent is another row or
-`None`: it can be stored in one pass, and every message of it is reachable. What was left out or mended is named in
-`skipped`. Nothing here knows a format or a store.
+A conversation's rows have siblings in the file's own order, and every row's parent is another row or `None`: every
+message of it is reachable. Parents come first, but for transcripts that are read twice (`MadeRows`). What was left out
+or mended is named in `skipped`. Nothing here knows a format or a store.
 
 The rules for damaged trees, the same for all formats (`mend_parents`):
 
@@ -17,8 +17,9 @@ Every walk is a loop and takes time linear in the number of nodes: conversations
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar, overload
 
 import attrs
 
@@ -47,19 +48,75 @@ class InvalidExport(EventStoreError, ValueError):
 
 
 @attrs.frozen
+class Summary:
+    """A compaction of the system that the export comes from: what stands for the messages from one to another.
+
+    Both are rows of the conversation, the first an ancestor of the last or the same. `summary` isn't blank.
+    """
+
+    from_message_id: str
+    to_message_id: str
+    summary: str
+    created_at: datetime
+
+
+class MadeRows(Sequence[ImportRow]):
+    """Rows that are made when they are asked for, so that memory needn't hold them and known ones cost nothing.
+
+    `ids` are those of their messages, in order; `make(id)` gives the row, and the same one each time.
+    """
+
+    def __init__(self, ids: Sequence[str], make: Callable[[str], ImportRow]) -> None:
+        self.ids = ids
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> ImportRow: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[ImportRow]: ...
+    def __getitem__(self, at: int | slice) -> ImportRow | list[ImportRow]:
+        return [self._make(id) for id in self.ids[at]] if isinstance(at, slice) else self._make(self.ids[at])
+
+    def __iter__(self) -> Iterator[ImportRow]:
+        return map(self._make, self.ids)
+
+
+@attrs.frozen
 class Conversation:
     """One conversation of an export.
 
     `session_id` is `<format>:<conversation id>`. `metadata` is JSON about the conversation: `title`, `model`,
     `created_at` and `updated_at` (ISO 8601) where the export has them, and the rest of what it says under the format's
-    name. `rows` are the messages, parents first. `current` is the message that the export's shown branch ends at.
+    name. `rows` are the messages. `current` is the message that the export's shown branch ends at. `summaries` are its
+    compactions, oldest first.
+
+    `elsewhere` is for roots whose parent isn't in the file (message → parent): the session may hold it already.
+    `growing` are messages of which a later export may have more parts, since the file is written while they come.
     """
 
     session_id: str
     metadata: dict[str, Any]
-    rows: tuple[ImportRow, ...]
+    rows: Sequence[ImportRow]
     current: str | None = None
     skipped: tuple[Skipped, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    elsewhere: Mapping[str, str] = attrs.field(factory=dict)
+    growing: Container[str] = frozenset()
+
+    def ids(self) -> Iterator[str]:
+        """The ids of the messages, in order."""
+        if isinstance(self.rows, MadeRows):
+            return iter(self.rows.ids)
+        return (row.message["id"] for row in self.rows)
+
+    def rows_but(self, known: Container[str]) -> Iterator[ImportRow]:
+        """The rows of messages that aren't among `known`, in order."""
+        if isinstance(self.rows, MadeRows):
+            return (self.rows[at] for at, id in enumerate(self.rows.ids) if id not in known)
+        return (row for row in self.rows if row.message["id"] not in known)
 
 
 def mend_parents(

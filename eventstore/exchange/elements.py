@@ -16,15 +16,18 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import attrs
 
 from eventstore.exchange.conversation import InvalidExport
+from eventstore.exchange.sources import opened
 
 CHUNK = 1 << 20  # bytes read at a time; doubled while one element needs more
 CUT = 2  # a number that goes on behind the buffer can look whole with so many characters behind it: `1e+`
 HEAD = 1 << 16  # bytes that are enough to recognise a file by
+MOST_OBJECTS = 50  # that are looked at to recognise it
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -124,7 +127,7 @@ def read_elements(path: str | os.PathLike[str]) -> Iterator[Element]:
 
     Raises `InvalidExport` where the file isn't UTF-8 or not JSON, and `OSError` if it can't be read at all.
     """
-    with open(path, "rb") as file:
+    with opened(path) as file:
         text = _Text(path, file)
         if text.peek() == "[":
             yield from _array(text)
@@ -158,19 +161,52 @@ def first_keys(head: bytes) -> list[str]:
     The object may stand alone or be the first of an array. The value of the last key may be cut off.
     """
     text = head.decode("utf-8-sig", errors="ignore")
+    return list(_fields(text, _inside_array(text)))
+
+
+@lru_cache(maxsize=4)
+def first_objects(head: bytes) -> tuple[dict[str, Any], ...]:
+    """The objects in the head of a file, to recognise it by; they are not to be changed.
+
+    Those of an array, of JSON Lines, or one that stands alone; other values among them are passed over. The last may be
+    cut off: it has the keys that the head holds, and `None` for a value that it doesn't hold whole.
+    """
+    text = head.decode("utf-8-sig", errors="ignore")
+    at = _inside_array(text)
+    found: list[dict[str, Any]] = []
+    while len(found) < MOST_OBJECTS:
+        at = _behind_space(text, at)
+        try:
+            value, at = DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            found += [fields] if (fields := _fields(text, at)) else []
+            if not (at := text.find("\n", at) + 1):  # a line that is damaged, or the last one
+                return tuple(found)
+        else:
+            found += [value] if isinstance(value, dict) else []
+            at = _behind_space(text, at)
+            at += text.startswith(",", at)
+    return tuple(found)
+
+
+def _inside_array(text: str) -> int:
+    """Where the first value is: in the array that the text begins with, or at its beginning."""
     at = _behind_space(text, 0)
-    if text.startswith("[", at):
-        at = _behind_space(text, at + 1)
-    keys: list[str] = []
+    return _behind_space(text, at + 1) if text.startswith("[", at) else at
+
+
+def _fields(text: str, at: int) -> dict[str, Any]:
+    """The fields of an object that may be cut off."""
+    fields: dict[str, Any] = {}
     while text.startswith(("{", ","), at):
         try:
             key, at = DECODER.raw_decode(text, _behind_space(text, at + 1))
             at = _behind_space(text, at)
             if not isinstance(key, str) or not text.startswith(":", at):
                 break
-            keys.append(key)
-            _, at = DECODER.raw_decode(text, _behind_space(text, at + 1))
+            fields[key] = None
+            fields[key], at = DECODER.raw_decode(text, _behind_space(text, at + 1))
         except (ValueError, RecursionError):
             break
         at = _behind_space(text, at)
-    return keys
+    return fields

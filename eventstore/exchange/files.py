@@ -1,38 +1,155 @@
-"""Any file into a store, whatever its format: other systems' exports and our own."""
+"""Any file, folder or zip archive into a store, whatever the formats: other systems' exports and our own."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
-from eventstore.exchange import format_of, jsonl
-from eventstore.exchange.elements import HEAD
+import attrs
+
+from eventstore.exchange import Format, Gathering, format_of, head_of, jsonl
+from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.exchange.sources import Source, found_at
 from eventstore.exchange.store import store
 from eventstore.sessions import Sessions
 from eventstore.types import ImportReport, Progress
 
 
 def recognise(path: str | os.PathLike[str]) -> str:
-    """The name of the format of the file at `path`, told by its content.
+    """The name of the format of what lies at `path`, told by its content: of a folder or archive, the first known one.
 
-    Raises `InvalidExport` if none knows it, `OSError` if it can't be read.
+    Raises `InvalidExport` if there is none, `OSError` if it can't be read.
     """
-    with open(path, "rb") as file:
-        head = file.read(HEAD)
-    return jsonl.FORMAT if jsonl.recognises(head) else format_of(path).FORMAT
+    with found_at(path) as found:
+        if not found.several:
+            return _name_of(path)
+        for source in found.sources:
+            with suppress(InvalidExport, OSError):
+                return _name_of(source)
+    raise _nothing(path)
+
+
+def _name_of(path: str | os.PathLike[str]) -> str:
+    return jsonl.FORMAT if jsonl.recognises(head_of(path)) else format_of(path).FORMAT
+
+
+def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
+    return InvalidExport(path, 1, "wanted a file of a known kind in it, found none")
 
 
 def import_file(
     sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None
-) -> Iterator[tuple[str, ImportReport]]:
-    """Stores the conversations of a file, and gives (session, report) of each when it is committed.
+) -> Iterator[tuple[str | None, ImportReport]]:
+    """Stores the conversations at `path`, and gives (session, report) of each when it is committed.
 
-    Each is stored whole or not at all. Storing the same file again writes nothing, a later export of it adds what is
-    new. Raises as `recognise`, and `InvalidExport` where the file stops making sense: what was committed stays.
-    `progress` is told bytes of the file for our own format, messages stored for the others.
+    `path` is a file, a folder or a zip archive; of these every file of a known kind is read, in the order of their
+    names, and the others are named in one report more, the first, whose session is `None`. Each conversation is stored
+    whole or not at all. Storing the same file again writes nothing, a later export of it adds what is new. `progress`
+    is told the bytes that were read and stored, and how many there are.
+
+    Raises as `recognise`, and `InvalidExport` where a file stops making sense: what was committed stays. In a folder or
+    archive the other files are stored before that.
     """
-    if recognise(path) == jsonl.FORMAT:
-        yield from jsonl.import_file(sessions, path, progress)
+    with found_at(path) as found:
+        groups, skipped = _groups(found.sources, found.several)
+        skipped = [*found.skipped, *skipped]
+        if not groups:
+            raise _nothing(path)
+        if skipped:
+            yield None, ImportReport(0, 0, tuple(skipped))
+        counter = _Counter(progress, sum(source.size for group in groups for source in group.sources))
+        faults: list[InvalidExport] = []
+        for group in groups:
+            try:
+                yield from _import(sessions, group, counter)
+            except InvalidExport as error:
+                faults.append(error)
+        if faults:
+            for fault in faults[1:]:
+                faults[0].add_note(str(fault))
+            raise faults[0]
+
+
+@attrs.frozen
+class _Group:
+    """Files that are read together: one, or all of a format whose sessions may lie in several."""
+
+    format: Format | None  # `None`: our own
+    sources: list[Source]
+
+
+def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], list[Skipped]]:
+    """The files of known kinds, and those that are left out. A file that is named by itself isn't left out."""
+    groups: list[_Group] = []
+    gathered: dict[str, _Group] = {}
+    skipped: list[Skipped] = []
+    for source in sources:
+        try:
+            format = None if jsonl.recognises(head_of(source)) else format_of(source)
+        except (InvalidExport, OSError) as error:
+            if not several:
+                raise
+            skipped.append((f"file {source.name!r}", getattr(error, "reason", None) or str(error)))
+            continue
+        if isinstance(format, Gathering) and format is not None and format.FORMAT in gathered:
+            gathered[format.FORMAT].sources.append(source)
+            continue
+        groups.append(_Group(format, [source]))
+        if isinstance(format, Gathering) and format is not None:
+            gathered[format.FORMAT] = groups[-1]
+    return groups, skipped
+
+
+class _Counter:
+    """Bytes that are done, over all files: those behind, and of the file at hand those that were read and stored."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._read = 0  # of all files, each as far as it was read
+        self._told = 0
+
+    def hear(self, source: Source) -> Source:
+        """The source, telling what is read of it."""
+        if self._progress is None:
+            return source
+        before = 0
+
+        def heard(at: int) -> None:
+            nonlocal before
+            self._read += max(at - before, 0)
+            before = max(at, before)
+
+        return attrs.evolve(source, heard=heard)
+
+    def tell(self, done: int, known: int | None) -> None:
+        """Tells that so many of `known` messages of what was read are stored; `None`: all."""
+        if self._progress is None:
+            return
+        part = 1.0 if not known else min(done / known, 1.0)
+        at = self._told + int((self._read - self._told) * part) if known else self._read
+        self._progress(min(at, self._total), self._total)
+        if not known:
+            self._told = self._read
+
+
+def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tuple[str, ImportReport]]:
+    heard = [counter.hear(source) for source in group.sources]
+    if group.format is None:
+        for source in heard:
+            for done in jsonl.import_file(sessions, source, lambda *_: counter.tell(0, None)):
+                yield done
+                counter.tell(0, None)
         return
-    for conversation in format_of(path).read(path):
-        yield conversation.session_id, store(sessions, conversation, progress)
+    for conversation in _conversations(group.format, heard):
+        rows = len(conversation.rows)
+        report = store(sessions, conversation, lambda done, _, rows=rows: counter.tell(done, rows))  # type: ignore[misc]
+        yield conversation.session_id, report
+        counter.tell(0, None)
+
+
+def _conversations(format: Format, sources: Sequence[Source]) -> Iterable[Conversation]:
+    if isinstance(format, Gathering):
+        return format.read_together(sources)
+    return (conversation for source in sources for conversation in format.read(source))

@@ -15,6 +15,7 @@ from eventstore.copying import Step
 from eventstore.exchange.conversation import InvalidExport
 from eventstore.exchange.jsonl_checks import Checks
 from eventstore.exchange.jsonl_lines import End, Header, InvalidLine, parse_line
+from eventstore.exchange.sources import opened, size_of
 from eventstore.types import Progress
 
 REPORT_EVERY = 200  # steps between two calls of progress
@@ -58,7 +59,7 @@ class Exported:
     def steps(self, progress: Progress | None = None) -> Iterator[Step]:
         """Its steps, each checked. `progress` is told bytes of the file. Raises `InvalidExport`."""
         file = self._lines.file
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(self._lines.path)
         checks = Checks()
         for count, (number, found) in enumerate(self._lines.read_from(self._at, self._number)):
             if not isinstance(found, Step):
@@ -92,7 +93,7 @@ class Exported:
 
 def read(path: str | os.PathLike[str]) -> Iterator[Exported]:
     """The sessions of a file. Raises `InvalidExport` where it makes no sense, `OSError` if it can't be read."""
-    with open(path, "rb") as file:
+    with opened(path, seekable=True) as file:
         lines = _Lines(path, file)
         at, number = 0, 1
         while True:

@@ -1,15 +1,27 @@
 """A conversation into its session.
 
-Storing the same conversation again writes nothing: known messages are left as they are, metadata that is already there
-isn't set again, and the shown branch is selected only when something was added. A later export of it adds what is new
-and brings its title up to date. All of one conversation is stored in one transaction, or nothing of it.
+Storing the same conversation again writes nothing: known messages are left as they are, summaries and metadata that
+are already there aren't set again, and the shown branch is selected only when something was added. A later export of it
+adds what is new and brings its title up to date. All of one conversation is stored in one transaction, or nothing of
+it.
+
+Two things look at what the session holds. A root whose parent isn't in the file hangs on that parent where the session
+has it: files of one session complete each other. A message that may still have been growing (`Conversation.growing`) is
+replaced by the export's when its stored parts are the beginning of the export's.
 """
 
 from __future__ import annotations
 
-from eventstore.exchange.conversation import Conversation
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from eventstore import codec
+from eventstore.errors import InvalidCompaction, UnknownMessage
+from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.types import ImportReport, Progress
+from eventstore.types import ImportReport, ImportRow, Progress
 
 
 def store(sessions: Sessions, conversation: Conversation, progress: Progress | None = None) -> ImportReport:
@@ -24,11 +36,47 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
     session = sessions.session(conversation.session_id)
     with sessions.transaction():
         # Looked up all at once: an import that finds nothing new should cost little more than reading the file.
-        held = {info.id for info in session.tree()}
-        new = [row for row in conversation.rows if row.message["id"] not in held]
-        report = session.import_messages(new, progress=progress)
+        held = {info.id: info.bytes for info in session.tree()}
+        report = session.import_messages(_new(conversation, held), progress=progress)
+        _grow(session, conversation, held)
+        skipped = _summarize(session, conversation)
         session.set_metadata(session.get_metadata() | conversation.metadata)  # an equal one writes nothing
         if report.imported and conversation.current is not None:
             session.select_leaf(conversation.current)
     known = len(conversation.rows) - report.imported
-    return ImportReport(imported=report.imported, known=known, skipped=report.skipped + conversation.skipped)
+    return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
+
+
+def _new(conversation: Conversation, held: Mapping[str, int]) -> Iterator[ImportRow]:
+    for row in conversation.rows_but(held):
+        parent = conversation.elsewhere.get(row.message["id"])
+        yield row if parent not in held else attrs.evolve(row, parent_id=parent)
+
+
+def _grow(session: Session, conversation: Conversation, held: Mapping[str, int]) -> None:
+    """Brings messages up to date that were imported before they were whole."""
+    if not conversation.growing:
+        return
+    others = [id for id in conversation.ids() if id not in held or id not in conversation.growing]
+    for row in conversation.rows_but(frozenset(others)):
+        if codec.encode(row.message).size <= held[row.message["id"]]:
+            continue
+        stored = session.get_message(row.message["id"])
+        if stored is not None and stored["parts"] == row.message["parts"][: len(stored["parts"])]:
+            session.update_message(row.message)
+
+
+def _summarize(session: Session, conversation: Conversation) -> list[Skipped]:
+    """Stores the summaries that aren't there. One that fits on no path, since messages were deleted, is named."""
+    if not conversation.summaries:
+        return []
+    skipped: list[Skipped] = []
+    there = {(each.to_message_id, each.summary) for each in session.get_compactions()}
+    for each in conversation.summaries:
+        if (each.to_message_id, each.summary) in there:
+            continue
+        try:
+            session.add_compaction(each.summary, each.from_message_id, each.to_message_id, created_at=each.created_at)
+        except (InvalidCompaction, UnknownMessage) as error:
+            skipped.append((f"summary up to {each.to_message_id!r}", str(error)))
+    return skipped

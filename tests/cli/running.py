@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -30,6 +31,11 @@ def run(*arguments: object, input: bytes | None = None, **environment: str) -> R
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+def json_lines(text: str) -> list[Any]:
+    """The values of JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def environment(**given: str) -> dict[str, str]:

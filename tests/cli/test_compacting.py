@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eventstore import Sessions
-from tests.cli.running import make_store, message, run
+from tests.cli.running import json_lines, make_store, message, run
 
 COUNT = f'{shlex.quote(sys.executable)} -c \'import sys; print("S:", sys.stdin.read().count("apple"))\''
 
@@ -35,9 +35,11 @@ def test_it_stores_what_the_command_says(path: Path) -> None:
 
 def test_json_is_the_compaction(path: Path) -> None:
     ended = run("compact", "chat", "--with", COUNT, "--keep", 0, "--db", path, "--json")
-    assert json.loads(ended.output)["summary"] == "S: 5"
-    again = run("compact", "chat", "--with", COUNT, "--db", path, "--json")
-    assert json.loads(again.output) is None
+    found = json.loads(ended.output)
+    assert (found["session_id"], found["compaction"]["summary"]) == ("chat", "S: 5")
+    assert found["tokens_before"] > found["tokens_after"]
+    again = json.loads(run("compact", "chat", "--with", COUNT, "--db", path, "--json").output)
+    assert (again["compaction"], again["tokens_before"]) == (None, again["tokens_after"])
 
 
 @pytest.mark.parametrize(("command", "status"), [("exit 3", 1), ("cat >/dev/null; echo S; exit 1", 1), ("true", 0)])
@@ -65,8 +67,8 @@ def test_tree_and_show_show_summaries(path: Path) -> None:
     assert ["m2" in lines[above[0] + 1], "m4" in lines[above[1] + 1]] == [True, True]
     tree = json.loads(run("tree", "chat", "--db", path, "--json").output)
     assert [each["summary"] for each in tree["compactions"]] == ["they counted", "and went on"]
-    shown = json.loads(run("show", "chat", "--db", path, "--compacted", "--json").output)
+    shown = json_lines(run("show", "chat", "--db", path, "--compacted", "--json").output)
     assert [each["parts"][0]["text"] for each in shown][:4] == ["apple 1", "they counted", "and went on", "apple 7"]
-    assert len(json.loads(run("show", "chat", "--db", path, "--json").output)) == 10
+    assert len(json_lines(run("show", "chat", "--db", path, "--json").output)) == 10
     assert "a summary" in run("show", "chat", "--db", path, "--compacted").output
     assert run("show", "chat", "--db", path, "--compacted", "--all").exit_code == 2

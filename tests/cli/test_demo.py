@@ -104,5 +104,5 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr("eventstore.cli.stage.time.sleep", interrupt)
     done = run("demo", FORCE_COLOR="1", TERM="xterm-256color")
-    assert done.exit_code == 1
+    assert done.exit_code == 130
     assert os.listdir(tmp_path) == []

@@ -1,4 +1,4 @@
-"""The command as a process: pipes, encodings, terminals, a full disk, an installation without the extra."""
+"""The command as a process: pipes, encodings, terminals, Ctrl-C, an installation without the extra."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import fcntl
 import json
 import os
 import pty
+import shutil
+import signal
 import struct
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -72,18 +75,36 @@ def test_pipes_and_files_go_in(store: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_a_full_disk_is_told(store: Path) -> None:
-    for arguments in (["export", "chat"], ["show", "chat"], ["sessions", "--json"]):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                [*COMMAND, *arguments, "--db", store],
-                env=environment(),
-                stdout=full,
-                stderr=subprocess.PIPE,
-                timeout=60,
-                check=False,
-            )
-        assert (done.returncode, done.stderr) == (1, b"eventstore: No space left on device\n")
+def interrupted(running: subprocess.Popen[bytes]) -> int:
+    """The status of a process that gets Ctrl-C, more than once where the first comes between two waits."""
+    for _ in range(20):
+        running.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return running.wait(1)
+    raise AssertionError("it goes on")
+
+
+@pytest.mark.parametrize("arguments", [["import", "-"], ["tail", "--follow"]], ids=" ".join)
+def test_ctrl_c_ends_it_without_a_word(store: Path, tmp_path: Path, arguments: list[str]) -> None:
+    shutil.copy(store, tmp_path / "s.db")
+    running = subprocess.Popen(
+        [*COMMAND, *arguments, "--db", "s.db"],
+        cwd=tmp_path,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        assert running.stderr is not None
+        if arguments[0] == "tail":
+            running.stdout.readline()
+        else:
+            running.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: it reads by now
+        assert interrupted(running) == 130
+        assert running.stderr.read() == b""
 
 
 WITHOUT = """

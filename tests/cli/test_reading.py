@@ -11,7 +11,7 @@ import pytest
 
 from eventstore import Sessions
 from eventstore.testing import json_text
-from tests.cli.running import contents, make_store, message, run
+from tests.cli.running import contents, json_lines, make_store, message, run
 
 HOSTILE = "red \x1b[31mRED [bold]not bold[/bold] :smile: \u202eback \x9b31m \x07 \ud83d\rover"
 SPELT = "red \\x1b[31mRED [bold]not bold[/bold] :smile: \\u202eback \\x9b31m \\x07 \\ud83d\\x0dover"
@@ -33,19 +33,19 @@ def store(tmp_path: Path) -> Path:
 
 def test_sessions_are_listed_newest_first(store: Path) -> None:
     lines = run("sessions", "--db", store).stdout.splitlines()
-    assert lines[0].startswith("trip ")
-    assert "5 messages" in lines[0]
-    assert lines[0].endswith("A week off")
-    assert lines[1].startswith("'two words'")
-    found = json.loads(run("sessions", "--db", store, "--json").stdout)
+    assert lines[0].split() == ["session", "messages", "size", "updated", "title"]
+    assert lines[1].startswith("trip                5  ")
+    assert lines[1].endswith("  A week off")
+    assert lines[2].startswith("'two words'         1  ")
+    found = json_lines(run("sessions", "--db", store, "--json").stdout)
     with Sessions(store, read_only=True) as sessions:
         assert found == [info.to_dict() for info in sessions.list_sessions()]
 
 
 def test_a_store_without_sessions_says_so(tmp_path: Path) -> None:
     Sessions(tmp_path / "empty.db").close()
-    assert run("sessions", "--db", tmp_path / "empty.db").stdout == "(no sessions)\n"
-    assert run("sessions", "--db", tmp_path / "empty.db", "--json").stdout == "[]\n"
+    assert run("sessions", "--db", tmp_path / "empty.db").stdout == "No sessions.\n"
+    assert run("sessions", "--db", tmp_path / "empty.db", "--json").stdout == ""
 
 
 def test_the_tree_shows_branches_and_the_active_path(store: Path) -> None:
@@ -82,7 +82,7 @@ def test_ids_are_shortened_to_what_tells_them_apart(tmp_path: Path) -> None:
 
 def test_show_gives_the_active_path_another_path_or_all(store: Path) -> None:
     def shown(*options: str) -> list[str]:
-        return [found["id"] for found in json.loads(run("show", "trip", "--db", store, "--json", *options).stdout)]
+        return [found["id"] for found in json_lines(run("show", "trip", "--db", store, "--json", *options).stdout)]
 
     assert shown() == ["q1", "a1b"]
     assert shown("--leaf", "q2") == ["q1", "a1", "q2"]
@@ -174,7 +174,7 @@ def test_json_is_equal_to_what_is_stored(tmp_path: Path) -> None:
     path = make_store(tmp_path / "s.db", messages=[odd])
     out = run("show", "chat", "--db", path, "--json").stdout
     assert out.isascii()
-    assert json_text(json.loads(out)) == json_text([odd])
+    assert json_text(json_lines(out)) == json_text([odd])
 
 
 def test_verify_says_what_is_wrong(store: Path) -> None:
@@ -260,5 +260,6 @@ def test_deleted_sessions_are_not_there(store: Path) -> None:
     assert run("tree", "two words", "--db", store).stdout.splitlines() == [
         "'two words': 0 messages, 0 leaves, 0 B, about 0 tokens"
     ]
-    assert run("show", "two words", "--db", store).stdout == ""
+    assert run("show", "two words", "--db", store).stdout == "No messages.\n"
+    assert run("show", "two words", "--db", store, "--json").stdout == ""
     assert json.loads(run("tree", "two words", "--db", store, "--json").stdout)["messages"] == []

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from eventstore import Sessions
-from tests.cli.running import contents, message, run
+from tests.cli.running import contents, json_lines, message, run
 
 
 @pytest.fixture
@@ -51,16 +50,16 @@ def test_matches_are_marked_on_a_terminal_and_nothing_else_is_obeyed(store: Path
 def test_one_session_and_the_best_only(store: Path) -> None:
     assert len(headings(run("search", "walk", "--session", "trip", "--db", store).stdout)) == 3
     assert len(headings(run("search", "walk", "--limit", 2, "--db", store).stdout)) == 2
-    assert run("search", '"south walk"', "--db", store).stdout == "(nothing found)\n"
-    assert run("search", "walk", "--limit", 0, "--db", store).stdout == "(nothing found)\n"
+    assert run("search", '"south walk"', "--db", store).stdout == "Nothing found.\n"
+    assert run("search", "walk", "--limit", 0, "--db", store).stdout == "Nothing found.\n"
 
 
 def test_json(store: Path) -> None:
-    found = json.loads(run("search", "wal* north", "--json", "--db", store).stdout)
+    found = json_lines(run("search", "wal* north", "--json", "--db", store).stdout)
     with Sessions(store, read_only=True) as sessions:
         assert found == [result.to_dict() for result in sessions.search("wal* north")]
     assert [each["id"] for each in found] == ["a1"]
-    assert run("search", "nowhere", "--json", "--db", store).stdout == "[]\n"
+    assert run("search", "nowhere", "--json", "--db", store).stdout == ""
 
 
 def test_misuse(store: Path) -> None:

@@ -55,7 +55,8 @@ def test_as_json_each_line_is_an_event(store: Path) -> None:
     lines = run("tail", "--after", "0", "--json", "--db", store).stdout.splitlines()
     with Sessions(store, read_only=True) as sessions:
         assert [json.loads(line) for line in lines] == [event.to_dict() for event in sessions.events()]
-    assert run("tail", "--after", "11", "--db", store).stdout == ""
+    assert run("tail", "--after", "11", "--db", store).stdout == "No events behind number 11.\n"
+    assert run("tail", "--after", "11", "--json", "--db", store).stdout == ""
     assert run("tail", "--after", "-1", "--db", store).exit_code == 2
 
 
@@ -74,6 +75,6 @@ def test_it_follows_until_it_is_interrupted(store: Path) -> None:
             sessions.session("new").append_message(message("z"))
             assert json.loads(process.stdout.readline())["message"]["id"] == "z"
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
+            assert process.wait(20) == 130
         assert process.stdout.read() == b""
         assert process.stderr.read() == b""

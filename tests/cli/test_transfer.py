@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eventstore import Sessions
 from eventstore.testing import json_text
-from tests.cli.running import contents, make_store, message, run
+from tests.cli.running import contents, json_lines, make_store, message, run
 from tests.exchange.reads import reads
 
 SAMPLES = Path(__file__).parent.parent / "exchange" / "samples"
@@ -86,7 +88,7 @@ def test_a_file_that_cannot_be_read_stops_none_of_the_others(tmp_path: Path) -> 
         ["eventstore", f"{files[0]}, line 340"],
         ["eventstore", f"{files[1]}, line 1"],
         ["eventstore", str(files[2])],
-        ["eventstore", str(tmp_path)],
+        ["eventstore", f"{tmp_path}, line 1"],
     ]
 
 
@@ -142,10 +144,11 @@ def test_an_export_never_writes_over_the_store(store: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("arguments", [["export"], ["export", "a", "--all"], ["import"]], ids=" ".join)
-def test_misuse_is_told_with_the_usage(store: Path, arguments: list[str]) -> None:
+def test_misuse_is_told(store: Path, arguments: list[str]) -> None:
     failed = run(*arguments, "--db", store)
     assert (failed.exit_code, failed.stdout) == (2, "")
-    assert failed.stderr.startswith("Usage: ")
+    assert failed.stderr.endswith(f". See `eventstore {arguments[0]} --help`\n")
+    assert failed.stderr.count("\n") == 1
 
 
 def test_a_store_that_cannot_be_written_is_told(tmp_path: Path) -> None:
@@ -156,3 +159,61 @@ def test_a_store_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         failed = run("import", out, "--db", path)
         assert (failed.exit_code, failed.stdout) == (1, "")
         assert failed.stderr.startswith(f"eventstore: {path}: ")
+
+
+def test_the_active_path_is_exported_as_messages(store: Path, tmp_path: Path) -> None:
+    def exported(*options: str) -> list[Any]:
+        out = run("export", "a", "--format", "messages", *options, "--db", store)
+        assert (out.exit_code, out.stderr) == (0, "")
+        found: list[Any] = json.loads(out.stdout_bytes)
+        return found
+
+    with Sessions(store) as sessions:
+        session = sessions.session("a")
+        session.append_messages([message(f"m{number}") for number in range(3)])
+        session.add_compaction("in short", "1", "m0")
+        assert json_text(exported()) == json_text(session.get_history(compacted=False))
+        assert json_text(exported("--compacted")) == json_text(session.get_history())
+        assert json_text(exported("--leaf", "4")) == json_text(session.get_history(leaf_id="4", compacted=False))
+        session.clear_messages()
+        assert exported() == []
+    out = tmp_path / "out.json"
+    assert run("export", "b\x1b[1m", "--format", "messages", "-o", out, "--db", store).exit_code == 0
+    assert [each["id"] for each in json.loads(out.read_bytes())] == ["1", "2"]
+
+
+def test_an_import_reports_as_json(tmp_path: Path) -> None:
+    samples = [SAMPLES / "three-conversations.json", SAMPLES / "torn.json"]
+    done = run("import", *samples, "--json", "--db", tmp_path / "new.db")
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    found = json_lines(done.stdout)
+    assert [(each["file"], each["session_id"], each["imported"], each["known"]) for each in found[:3]] == [
+        (str(samples[0]), "chatgpt:garden", 6, 0),
+        (str(samples[0]), "chatgpt:lost", 0, 0),
+        (str(samples[0]), "chatgpt:soup", 2, 0),
+    ]
+    assert found[0]["skipped"][0] == ["message 'sys'", "it is hidden from the conversation"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+def test_a_folder_and_an_archive_are_imported(kind: str, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copy(SAMPLES / "three-conversations.json", source)
+    (source / "let\x1bter.txt").write_text("Dear Ms Leavitt,")
+    if kind == "archive":
+        source = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", source))
+    done = run("import", source, "--db", tmp_path / "new.db", "--skipped")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{source}: 1 file left out"
+    assert "let\\x1bter.txt" in lines[1]
+    assert lines[-1] == "3 conversations, 8 new messages"
+    found = json_lines(run("import", source, "--db", tmp_path / "new.db", "--json").stdout)
+    assert [each["session_id"] for each in found] == [None, "chatgpt:garden", "chatgpt:lost", "chatgpt:soup"]
+    assert sum(each["imported"] for each in found) == 0
+    (tmp_path / "empty").mkdir()
+    failed = run("import", tmp_path / "empty", "--db", tmp_path / "none.db")
+    assert (failed.exit_code, failed.stderr.count("\n")) == (1, 1)
+    assert not (tmp_path / "none.db").exists()

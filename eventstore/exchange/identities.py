@@ -1,0 +1,33 @@
+"""Ids for messages that have none in their file, from their place and their content.
+
+The id of such a message is 32 hexadecimal digits: BLAKE2b of the id of the message that it follows in the file, of
+its content as JSON with sorted keys, and, where the same content follows the same message once more, of how often it
+did before. So it is the same in every later export that begins alike, and a changed text is another message. What an
+export says anew each time (the time of the export, say) isn't content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from hashlib import blake2b
+from typing import Any
+
+
+class Identities:
+    """The ids of one conversation. Each call is one message; ask in the file's order."""
+
+    def __init__(self) -> None:
+        self._given: Counter[str] = Counter()
+
+    def derive(self, follows: str | None, content: Any) -> str:
+        """The id of a message with this content (JSON) that comes behind the message `follows`, or first."""
+        known = _digest([follows, content])
+        before = self._given[known]
+        self._given[known] += 1
+        return known if not before else _digest([known, before])
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode(), digest_size=16).hexdigest()

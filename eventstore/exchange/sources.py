@@ -1,0 +1,181 @@
+"""Where an export lies: a file, the files of a folder, the members of a zip archive.
+
+A `Source` is a path that is opened with `opened` and in no other way: a member of an archive is read as a stream, never
+unpacked whole into memory. A folder is walked in the order of its names, with what lies in its archives; links to
+folders aren't followed, and an archive inside an archive isn't opened.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO, Final
+
+import attrs
+
+from eventstore.exchange.conversation import InvalidExport, Skipped
+
+BUFFER: Final = 1 << 17
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_HIDDEN: Final = (".", "__MACOSX")
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError),
+    *(NotImplementedError, RuntimeError, EOFError, ValueError),  # encrypted, compressed in an unknown way, cut off
+)
+
+
+@attrs.frozen(eq=False)
+class Source(os.PathLike[str]):
+    """A file that can be opened any number of times. Its path is its name: in an archive, `archive.zip/member`.
+
+    `size` is that of its content in bytes. `heard` is told how far it was read, whenever that is further than before.
+    """
+
+    name: str
+    size: int
+    heard: Callable[[int], object] | None = None
+    _archive: zipfile.ZipFile | None = None
+    _member: zipfile.ZipInfo | None = None
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    def _open(self) -> BinaryIO:
+        if self._archive is None or self._member is None:
+            return open(self.name, "rb")
+        return self._archive.open(self._member)  # type: ignore[return-value]
+
+
+def size_of(path: str | os.PathLike[str]) -> int:
+    """The bytes of the content at `path`."""
+    return path.size if isinstance(path, Source) else os.stat(path).st_size
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str], *, seekable: bool = False) -> Iterator[BinaryIO]:
+    """The content at `path`, a `Source` or any path, as a stream of bytes.
+
+    `seekable` makes sure that it can be read from any place: a member of an archive is copied to a temporary file then.
+    Raises `InvalidExport` where an archive can't be read, `OSError` where a file can't.
+    """
+    source = path if isinstance(path, Source) else Source(os.fspath(path), 0)
+    with ExitStack() as stack:
+        try:
+            stream = stack.enter_context(source._open())
+            if seekable and source._archive is not None:
+                copy = stack.enter_context(tempfile.TemporaryFile(prefix="eventstore-"))
+                shutil.copyfileobj(stream, copy)
+                copy.seek(0)
+                stream = copy
+            heard = _Heard(stream, source.heard)
+            yield stack.enter_context(io.BufferedReader(heard, BUFFER))
+        except (*_BROKEN, OSError) as error:
+            if isinstance(error, InvalidExport) or source._archive is None or not _is_of_archive(error):
+                raise
+            raise InvalidExport(source, 1, f"wanted a file in an archive, found a fault ({error})") from error
+
+
+def _is_of_archive(error: BaseException) -> bool:
+    """Whether an error comes from reading an archive, and not from who reads the stream."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == zipfile.__file__
+
+
+class _Heard(io.RawIOBase):
+    """A stream that tells how far it was read."""
+
+    def __init__(self, stream: BinaryIO, heard: Callable[[int], object] | None) -> None:
+        self._stream = stream
+        self._heard = heard
+        self._furthest = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._stream.seekable()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        if self._heard is not None and data and (at := self._stream.tell()) > self._furthest:
+            self._furthest = at
+            self._heard(at)
+        return len(data)
+
+
+@attrs.frozen
+class Found:
+    """The files at a path, in order, and those that were left out."""
+
+    sources: list[Source]
+    skipped: list[Skipped]
+    several: bool  # a folder or an archive, not a file
+
+
+@contextmanager
+def found_at(path: str | os.PathLike[str]) -> Iterator[Found]:
+    """The files that lie at `path`: one, or those of a folder or an archive. They can be opened inside the block.
+
+    Raises `InvalidExport` for an archive that can't be read, `OSError` for a path that can't.
+    """
+    with ExitStack() as stack:
+        found = Found([], [], os.path.isdir(path) or _is_archive(path))
+        if os.path.isdir(path):
+            for name in _files_in(os.fspath(path), found.skipped):
+                try:
+                    _add(stack, found, name)
+                except (InvalidExport, OSError) as error:
+                    found.skipped.append((f"file {name!r}", getattr(error, "reason", None) or f"{error}"))
+        else:
+            _add(stack, found, os.fspath(path))
+        yield found
+
+
+def _files_in(folder: str, skipped: list[Skipped]) -> Iterator[str]:
+    for inner, folders, files in os.walk(folder):
+        hidden = [name for name in (*folders, *files) if name.startswith(_HIDDEN)]
+        skipped += ((f"file {os.path.join(inner, name)!r}", "it is hidden") for name in sorted(hidden))
+        folders[:] = sorted(set(folders) - set(hidden))
+        yield from (os.path.join(inner, name) for name in sorted(set(files) - set(hidden)))
+
+
+def _add(stack: ExitStack, found: Found, name: str) -> None:
+    if not _is_archive(name):
+        found.sources.append(Source(name, os.stat(name).st_size))
+        return
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(name))
+    except _BROKEN as error:
+        reason = f"wanted a whole zip archive, found a fault ({error}): get it once more"
+        raise InvalidExport(name, 1, reason) from error
+    for member in sorted(archive.infolist(), key=lambda each: each.filename):
+        if member.is_dir():
+            continue
+        inner = f"{name}/{member.filename}"
+        if any(part.startswith(_HIDDEN) for part in member.filename.split("/")):
+            found.skipped.append((f"file {inner!r}", "it is hidden"))
+        else:
+            found.sources.append(Source(inner, member.file_size, None, archive, member))
+
+
+def _is_archive(path: str | os.PathLike[str]) -> bool:
+    if not os.path.isfile(path):  # a pipe is read once, by whoever reads all of it
+        return False
+    with open(path, "rb") as file:
+        return file.read(4) in _ZIP
