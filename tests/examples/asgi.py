@@ -46,7 +46,7 @@ class Client:
             async for part in parts:
                 text += part.decode() if isinstance(part, bytes) else ""
                 *whole, text = text.split("\n\n")
-                found += [json.loads(each.partition("data: ")[2]) for each in whole]
+                found += [json.loads(each.partition("data: ")[2]) for each in whole if "data: " in each]
                 if len(found) >= count:
                     return found[:count]
         finally:

@@ -12,7 +12,7 @@ import pytest
 from docs.examples.chat_server import create_app
 from eventstore import Message, Sessions
 from tests.examples.asgi import Client, running
-from tests.unit.talk import ids, message
+from tests.unit.talk import ids, message, reply
 
 
 class Slow:
@@ -79,8 +79,11 @@ def test_what_is_wrong_is_said(path: Path) -> None:
         assert (await client.get("/talk?before=none")).status == 404
         assert (await client.post("/talk/none/select")).status == 404
         assert (await client.post("/talk/none/regenerate")).status == 404
-        conflict = await client.post("/talk?after=other", message("u1"))
-        assert (conflict.status, conflict.json()) == (409, {"leaf": "s1"})
+        for seen in ("other", ""):
+            conflict = await client.post(f"/talk?after={seen}", message("u1"))
+            assert (conflict.status, conflict.json()) == (409, {"leaf": "s1"})
+        assert (await client.post("/empty?after=", message("u1"))).status == 201
+        assert (await client.get("/talk/events?after=100")).status == 409
 
     serve(path, use)
 
@@ -129,7 +132,9 @@ def test_another_answer_stands_beside_the_first(path: Path) -> None:
                 assert (await client.post("/talk/u1/regenerate")).status == 202
         both = (await client.get("/talk/u1/branches")).json()
         assert len(both) == 2
-        assert ids((await client.get("/talk")).json()["messages"]) == ["u1", both[1]]
+        page = (await client.get("/talk")).json()
+        assert ids(page["messages"]) == ["u1", both[1]]
+        assert page["versions"] == {both[1]: both}
         assert (await client.post(f"/talk/{both[0]}/select")).status == 204
         assert ids((await client.get("/talk")).json()["messages"]) == ["u1", both[0]]
         assert model.asked == [["u1"], ["u1"]]
@@ -148,5 +153,47 @@ def test_older_messages_are_paged_back_to(path: Path) -> None:
             page = (await client.get(f"/talk?before={seen[0]}")).json()
             seen = ids(page["messages"]) + seen
         assert seen == [f"m{number:02}" for number in range(40)]
+
+    serve(path, use)
+
+
+def test_an_answer_is_stopped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.examples.chat_server.SAVE_SECONDS", 0)
+
+    async def use(client: Client, model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
+        model.let.release()
+        answer = (await client.events("/talk/events", 3))[-1]["message"]["id"]
+        assert (await client.post(f"/talk/{answer}/stop")).status == 204
+        stopped = (await client.events("/talk/events", 4))[-1]
+        assert (stopped["type"], text_of(stopped["message"])) == ("update", "one ")
+        assert stopped["message"]["parts"][0]["state"] == "aborted"
+        assert (await client.post(f"/talk/{answer}/stop")).status == 204
+
+    serve(path, use)
+
+
+def test_answers_that_a_crash_left_open_are_closed_at_the_start(path: Path) -> None:
+    tool = {"type": "tool-x", "state": "input-available"}
+    with Sessions(path) as store:
+        for name in ("talk", "other"):
+            store.session(name).append_messages([message("u1", "Hello"), reply("a1", "Half a", "streaming")])
+            store.session(name).update_message(
+                {**reply("a1", "Half a"), "parts": [tool, *reply("a1", "Half a")["parts"]]}
+            )
+
+    async def use(client: Client, _model: Slow) -> None:
+        for name in ("talk", "other"):
+            parts = (await client.get(f"/{name}")).json()["messages"][-1]["parts"]
+            assert [part["state"] for part in parts] == ["input-available", "aborted"]
+
+    serve(path, use)
+
+
+def test_the_page_is_served(path: Path) -> None:
+    async def use(client: Client, _model: Slow) -> None:
+        answer = await client.get("/")
+        assert answer.status == 200
+        assert answer.body.startswith(b"<!doctype html>")
 
     serve(path, use)
