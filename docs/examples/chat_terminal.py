@@ -1,0 +1,169 @@
+"""A chat in the terminal (Textual): a list that follows the file, whoever writes to it, and a line to write in.
+
+    python -m docs.examples.chat_terminal chat.db SESSION
+
+The screen has a store of its own, for reading, and polls it from a timer; so its list changes in its own thread only.
+What is sent goes through another store, in a thread, since a write may have to wait for its turn.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import TypeAlias
+from uuid import uuid4
+
+import attrs
+from textual import work
+from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Footer, Input, Static
+
+from eventstore import EventStoreError, Message, Sessions
+from projections import Change, follow
+
+POLL_SECONDS = 0.05
+_UNDRAWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # a terminal would obey it, or can't encode it
+
+
+@attrs.frozen
+class Row:
+    """What is shown of a message."""
+
+    id: str
+    role: str
+    text: str
+    writing: bool
+
+
+def row_of(message: Message) -> Row:
+    parts = message["parts"]
+    text = "".join(part.get("text", f"[{part['type']}]") for part in parts)
+    writing = any(part.get("state") == "streaming" for part in parts)
+    return Row(message["id"], message["role"], _UNDRAWABLE.sub("\ufffd", text), writing)
+
+
+class RowView(Static):
+    """One row on the screen. It stays the same widget while its message is shown, however that changes."""
+
+    def __init__(self, row: Row) -> None:
+        super().__init__(markup=False, classes=row.role if row.role in ("user", "assistant") else "other")
+        self.show(row)
+
+    def show(self, row: Row) -> None:
+        self.row = row
+        self.update(row.text + ("▍" if row.writing else ""))
+
+
+Place: TypeAlias = tuple[RowView, int]
+"""A row, and how many lines below the upper edge of the window it begins."""
+
+
+class Conversation(VerticalScroll):
+    """The rows. At the end it stays at the end; elsewhere the row that is being read stays where it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.views: list[RowView] = []
+        self.held: Place | None = None
+        self.unsettled = 0
+
+    def splice(self, change: Change[Row]) -> None:
+        """Makes the views those of the changed list. A row that changes where it stands keeps its view."""
+        if not self.unsettled:
+            self.held = self.place()
+        self.unsettled += 1
+        waiting: list[Awaitable[None]] = []
+        end = change.start + len(change.removed)
+        views = self.views[change.start : end]
+        if [row.id for row in change.removed] == [row.id for row in change.added]:
+            for view, row in zip(views, change.added, strict=True):
+                view.show(row)
+        else:
+            new = [RowView(row) for row in change.added]
+            waiting.append(self.remove_children(views))
+            waiting.append(self.mount_all(new, before=self.views[end] if end < len(self.views) else None))
+            self.views[change.start : end] = new
+        self.call_later(self.settle, waiting)
+
+    async def settle(self, waiting: list[Awaitable[None]]) -> None:
+        """Once the rows are there and gone, and laid out, scrolls to where the reader was."""
+        for each in waiting:
+            await each
+        self.call_after_refresh(self.return_to_place)
+
+    def place(self) -> Place | None:
+        """That of the first row in sight; `None` at the end of the conversation."""
+        top = self.scroll_offset.y
+        if not self.is_vertical_scroll_end:
+            for view in self.views:
+                if view.virtual_region.bottom > top:
+                    return view, view.virtual_region.y - top
+        return None
+
+    def return_to_place(self) -> None:
+        self.unsettled -= 1
+        if self.held is None:
+            self.scroll_end(animate=False, immediate=True)
+        elif self.held[0].is_attached:
+            self.scroll_to(y=self.held[0].virtual_region.y - self.held[1], animate=False, immediate=True)
+
+
+class Chat(App[None]):
+    """The application, on one conversation of one file."""
+
+    CSS = """
+    Conversation { padding: 1 2; }
+    RowView { width: auto; max-width: 90%; margin-bottom: 1; }
+    RowView.user { background: $primary-muted; padding: 0 1; }
+    RowView.other { color: $text-muted; }
+    """
+    BINDINGS = [("escape", "quit", "Quit")]  # noqa: RUF012 - Textual's own way
+
+    def __init__(self, path: Path, session_id: str) -> None:
+        super().__init__()
+        self.writer = Sessions(path)  # opened first: it makes the file
+        self.reader = Sessions(path, read_only=True)
+        self.session_id = session_id
+        self.title = session_id
+        self.conversation = Conversation()
+
+    def compose(self) -> ComposeResult:
+        yield self.conversation
+        yield Input(placeholder="Write a message")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+        rows: list[Row] = []
+        session = self.reader.session(self.session_id)
+        follow(session, rows, transform=row_of, compacted=False, on_change=self.conversation.splice)
+        self.set_interval(POLL_SECONDS, self.reader.poll)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            event.input.clear()
+            self.conversation.scroll_end(animate=False)
+            self.send(event.value)
+
+    @work(thread=True)
+    def send(self, text: str) -> None:
+        message = {"id": str(uuid4()), "role": "user", "parts": [{"type": "text", "text": text}]}
+        try:
+            self.writer.session(self.session_id).append_message(message)
+        except EventStoreError as error:
+            self.call_from_thread(self.not_sent, text, error)
+
+    def not_sent(self, text: str, error: EventStoreError) -> None:
+        self.query_one(Input).value = text
+        self.notify(str(error), title="Not sent", severity="error")
+
+    def on_unmount(self) -> None:
+        self.reader.close()
+        self.writer.close()
+
+
+if __name__ == "__main__":
+    Chat(Path(sys.argv[1]), sys.argv[2]).run()
