@@ -7,6 +7,7 @@ import gc
 import os
 import random
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -156,6 +157,30 @@ def test_closing_ends_those_who_wait(loop: str, path: Path) -> None:
             await sessions.session().append_message(message("a"))
 
     run_on(loop, main)
+
+
+@on_both
+def test_what_was_called_before_the_close_is_written(loop: str, path: Path) -> None:
+    """Writes run in the order in which they were called, and so does the close."""
+    kit = Kit(loop)
+
+    def slow(_: object) -> int:
+        time.sleep(0.01)
+        return 1
+
+    async def main() -> None:
+        sessions = await AsyncSessions(path, count_tokens=slow).open()
+
+        async def close() -> None:
+            await kit.sleep(0.005)
+            await sessions.close()
+
+        calls = [partial(sessions.session().append_message, message(f"m{number}")) for number in range(5)]
+        await kit.together(*calls, close, close)
+
+    run_on(loop, main)
+    with Sessions(path) as stored:
+        assert len(stored.session().get_history()) == 5
 
 
 @on_both
