@@ -6,8 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,9 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from eventstore import Session, Sessions
+from tests.examples.waiting import LONG, connected, eventually
 from tests.processes.running import ROOT, environment
 
-LONG = 20.0
 SWITCHES = """
     --headless --no-sandbox --disable-gpu --disable-quic --disable-dev-shm-usage --no-first-run --disable-sync
     --disable-background-networking --disable-component-update --disable-background-timer-throttling
@@ -43,31 +42,6 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
         yield opened
     finally:
         opened.quit()
-
-
-def eventually(holds: Callable[[], object]) -> None:
-    """Waits until it holds, and fails with the assertion of the last try when that takes too long."""
-    limit = time.monotonic() + LONG
-    while True:
-        try:
-            assert holds()
-        except AssertionError:
-            if time.monotonic() > limit:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def shows(seen: Callable[[], Any], expected: Any) -> None:
-    """Waits until what is seen is what is expected."""
-
-    def holds() -> bool:
-        found = seen()
-        assert found == expected
-        return True
-
-    eventually(holds)
 
 
 @attrs.define
@@ -95,8 +69,7 @@ class Server:
     def answers(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, "the server ended"
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", self.port)) == 0
+        return connected(self.port)
 
     def kill(self) -> None:
         assert self.process is not None

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from selenium import webdriver
 
 from eventstore.testing import Write, writes
-from tests.examples.browser import Page, Server, chromium, eventually, serving, shows
+from tests.examples.browser import Page, Server, chromium, serving
+from tests.examples.waiting import eventually, shows
 from tests.unit.talk import ids, message
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
+import subprocess
+import sys
+import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from docs.examples import chat_server
 from docs.examples.chat_server import create_app
 from eventstore import Message, Sessions
 from tests.examples.asgi import Client, running
+from tests.examples.waiting import connected, eventually
+from tests.processes.running import environment
 from tests.unit.talk import ids, message, reply
 
 
@@ -173,6 +181,27 @@ def test_an_answer_is_stopped(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     serve(path, use)
 
 
+def test_an_answer_that_is_deleted_does_not_come_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docs.examples.chat_server.SAVE_SECONDS", 0)
+
+    async def use(client: Client, model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
+        model.let.release()
+        answer = (await client.events("/talk/events", 3))[-1]["message"]["id"]
+        with Sessions(path) as other:
+            other.session("talk").delete_messages([answer])
+        model.let.release()
+        model.let.release()
+        await client.post("/talk", {**message("s1"), "role": "system"})
+        events = await client.events("/talk/events", 5)
+        assert [event["type"] for event in events] == ["append", "append", "update", "delete", "append"]
+        assert ids((await client.get("/talk")).json()["messages"]) == ["u1", "s1"]
+
+    serve(path, use)
+    with Sessions(path) as store:
+        assert ids(store.session("talk").tree()) == ["u1", "s1"]
+
+
 def test_answers_that_a_crash_left_open_are_closed_at_the_start(path: Path) -> None:
     tool = {"type": "tool-x", "state": "input-available"}
     with Sessions(path) as store:
@@ -188,6 +217,32 @@ def test_answers_that_a_crash_left_open_are_closed_at_the_start(path: Path) -> N
             assert [part["state"] for part in parts] == ["input-available", "aborted"]
 
     serve(path, use)
+
+
+def test_it_starts_by_the_command_that_is_given(tmp_path: Path) -> None:
+    """In a process of its own, with its own model, and ends when it is asked to, though a page listens."""
+    command = next(line.split() for line in (chat_server.__doc__ or "").splitlines() if "uvicorn" in line)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    module = [sys.executable, "-m", *command, "--port", str(port), "--log-level", "critical"]
+    process = subprocess.Popen(module, cwd=tmp_path, env=environment())
+    try:
+        eventually(lambda: connected(port))
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/talk/events") as events:
+            assert events.readline() == b"retry: 500\n"
+            body = json.dumps(message("u1", "Hello")).encode()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/talk", body).close()
+            while not (line := events.readline()).startswith(b"data"):
+                pass
+            assert json.loads(line[6:])["message"] == message("u1", "Hello")
+            process.terminate()
+            process.wait(20)
+    finally:
+        process.kill()
+        process.wait()
+    with Sessions(tmp_path / "chat.db") as store:
+        assert store.session("talk").get_message("u1") is not None
 
 
 def test_the_page_is_served(path: Path) -> None:
