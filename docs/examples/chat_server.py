@@ -47,14 +47,18 @@ def as_json(value: object, status: int = 200) -> Response:
     return Response(json.dumps(value), status, media_type="application/json")
 
 
-def answer_of(message_id: str, text: str, state: str) -> dict[str, Any]:
+def answer_of(message_id: str, text: str, state: str) -> Message:
     """An assistant's message."""
     return {"id": message_id, "role": "assistant", "parts": [{"type": "text", "text": text, "state": state}]}
 
 
-def closed(part: dict[str, Any]) -> dict[str, Any]:
-    """A part that nobody writes any more."""
-    return {**part, "state": "aborted"} if part.get("state") == "streaming" else part
+async def finish(session: AsyncSession, message: Message) -> None:
+    """An answer that nobody writes any more: an empty one is none, since models refuse conversations with such."""
+    if not any(part.get("text", part["type"] != "text") for part in message["parts"]):
+        await session.delete_messages([message["id"]])
+        return
+    ended = [{**part, "state": "aborted"} if part.get("state") == "streaming" else part for part in message["parts"]]
+    await session.update_message({**message, "parts": ended})
 
 
 class Chat:
@@ -161,7 +165,7 @@ class Chat:
 
     async def write_answer(self, session: AsyncSession, parent_id: str, message_id: str) -> None:
         context = await session.get_history(leaf_id=parent_id)
-        text, state = "", "aborted"
+        text, state = "", "streaming"
         await session.append_message(answer_of(message_id, "", "streaming"), parent_id=parent_id)
         saved = time.monotonic()
         try:
@@ -173,7 +177,7 @@ class Chat:
                     saved = time.monotonic()
             state = "done"
         finally:
-            await asyncio.shield(session.update_message(answer_of(message_id, text, state)))
+            await asyncio.shield(finish(session, answer_of(message_id, text, state)))
 
     async def begin(self) -> None:
         """Closes the answers that a crash left open."""
@@ -182,7 +186,7 @@ class Chat:
             for leaf in await session.get_leaves():  # what is being written has nothing below it
                 message = await session.get_message(leaf.id)
                 if message is not None and "streaming" in [part.get("state") for part in message["parts"]]:
-                    await session.update_message({**message, "parts": [closed(part) for part in message["parts"]]})
+                    await finish(session, message)
 
     async def end(self) -> None:
         """Ends the answers that are being written: what they have is stored."""

@@ -181,6 +181,17 @@ def test_an_answer_is_stopped(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     serve(path, use)
 
 
+def test_an_answer_that_is_stopped_before_its_first_word_is_none(path: Path) -> None:
+    async def use(client: Client, _model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
+        answer = (await client.events("/talk/events", 2))[-1]["message"]["id"]
+        await client.post(f"/talk/{answer}/stop")
+        assert (await client.events("/talk/events", 3))[-1]["type"] == "delete"
+        assert ids((await client.get("/talk")).json()["messages"]) == ["u1"]
+
+    serve(path, use)
+
+
 def test_an_answer_that_is_deleted_does_not_come_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docs.examples.chat_server.SAVE_SECONDS", 0)
 
@@ -205,6 +216,7 @@ def test_an_answer_that_is_deleted_does_not_come_back(path: Path, monkeypatch: p
 def test_answers_that_a_crash_left_open_are_closed_at_the_start(path: Path) -> None:
     tool = {"type": "tool-x", "state": "input-available"}
     with Sessions(path) as store:
+        store.session("empty").append_messages([message("u1", "Hello"), reply("a1", "", "streaming")])
         for name in ("talk", "other"):
             store.session(name).append_messages([message("u1", "Hello"), reply("a1", "Half a", "streaming")])
             store.session(name).update_message(
@@ -212,6 +224,7 @@ def test_answers_that_a_crash_left_open_are_closed_at_the_start(path: Path) -> N
             )
 
     async def use(client: Client, _model: Slow) -> None:
+        assert ids((await client.get("/empty")).json()["messages"]) == ["u1"]
         for name in ("talk", "other"):
             parts = (await client.get(f"/{name}")).json()["messages"][-1]["parts"]
             assert [part["state"] for part in parts] == ["input-available", "aborted"]
