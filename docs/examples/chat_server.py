@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from starlette.applications import Starlette
@@ -238,7 +237,7 @@ def create_app(path: Path, model: Model) -> Starlette:
 
 async def echo(messages: list[Message]) -> AsyncIterator[str]:
     """A model that repeats the question, slowly."""
-    for word in messages[-1]["parts"][0].get("text", "").split():
+    for word in " ".join(str(part.get("text", part["type"])) for part in messages[-1]["parts"]).split():
         await asyncio.sleep(0.1)
         yield word + " "
 

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import attrs
@@ -38,10 +38,14 @@ class Row:
     writing: bool
 
 
+def text_of(part: dict[str, Any]) -> str:
+    text = part.get("text")
+    return text if isinstance(text, str) else f"[{part['type']}]"
+
+
 def row_of(message: Message) -> Row:
-    parts = message["parts"]
-    text = "".join(part.get("text", f"[{part['type']}]") for part in parts)
-    writing = any(part.get("state") == "streaming" for part in parts)
+    text = "".join(map(text_of, message["parts"]))
+    writing = any(part.get("state") == "streaming" for part in message["parts"])
     return Row(message["id"], message["role"], _UNDRAWABLE.sub("\ufffd", text), writing)
 
 

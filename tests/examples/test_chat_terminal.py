@@ -136,8 +136,11 @@ def test_what_is_read_stays_where_it_is(path: Path) -> None:
 
 def test_no_text_can_harm_the_screen(path: Path) -> None:
     async def using(app: Chat, pilot: Pilot[None], session: Session) -> None:
+        odd: list[dict[str, object]] = [{"type": "text", "text": 5}, {"type": "file"}]
+        session.append_message({**message("m0"), "parts": odd})
+        await until(pilot, lambda: texts(app) == ["[text][file]"])
         session.append_message(message("m1", "[red]not markup[/red] \x1b[2J \ud83d [/"))
-        await until(pilot, lambda: len(rows(app)) == 1)
+        await until(pilot, lambda: len(rows(app)) == 2)
         drawn = app.export_screenshot(simplify=True)
         assert "[red]not" in drawn.replace("&#160;", " ")
         assert "\x1b" not in drawn
