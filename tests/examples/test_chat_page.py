@@ -108,6 +108,7 @@ def test_older_messages_come_when_one_scrolls_up(page: Page, server: Server, cha
             eventually(lambda first=first: page.ids()[0] < first or page.whole())  # type: ignore[misc]
             assert page.place(first) == pytest.approx(before, abs=1.5), "what is read stays where it is"
         assert page.ids() == names
+        assert page.run("return document.documentElement.scrollHeight <= innerHeight"), "only the conversation scrolls"
 
         before = page.place("m30", scroll_to=600)
         session.append_message(message("later", "Somebody writes while one reads"))
