@@ -164,6 +164,20 @@ def test_a_server_that_comes_back_finds_the_page_where_it_was(page: Page, server
     shows(page.texts, ["one two three", "one two", "0", "1", "2", "again", "again"])
 
 
+def test_a_page_starts_over_when_the_file_is_another(page: Page, server: Server, chat: str) -> None:
+    with server.session(chat) as session:
+        session.append_messages([message(f"m{number}") for number in range(5)])
+    shows(lambda: len(page.ids()), 5)
+    server.kill()
+    for file in server.folder.glob("chat.db*"):
+        file.unlink()
+    server.start()
+    shows(page.ids, [])
+    eventually(page.in_step)
+    page.send("hello")
+    shows(page.texts, ["hello", "hello"])
+
+
 def test_what_could_not_be_sent_is_sent_once(page: Page, server: Server, chat: str) -> None:
     server.kill()
     page.send("hello")
