@@ -18,6 +18,7 @@ from docs.examples import chat_server
 from docs.examples.chat_server import create_app
 from eventstore import Message, Sessions
 from tests.examples.asgi import Client, running
+from tests.examples.commands import command_of
 from tests.examples.waiting import connected, eventually
 from tests.processes.running import environment
 from tests.unit.talk import ids, message, reply
@@ -234,7 +235,7 @@ def test_answers_that_a_crash_left_open_are_closed_at_the_start(path: Path) -> N
 
 def test_it_starts_by_the_command_that_is_given(tmp_path: Path) -> None:
     """In a process of its own, with its own model, and ends when it is asked to, though a page listens."""
-    command = next(line.split() for line in (chat_server.__doc__ or "").splitlines() if "uvicorn" in line)
+    command = command_of(chat_server, "uvicorn")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

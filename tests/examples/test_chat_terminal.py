@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,10 +17,13 @@ from hypothesis import given, settings
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from docs.examples import chat_terminal
 from docs.examples.chat_terminal import Chat, Row, row_of
 from eventstore import Session, Sessions
 from eventstore.testing import Write, writes
-from tests.processes.running import run
+from tests.examples.commands import command_of
+from tests.examples.waiting import eventually
+from tests.processes.running import environment, run
 from tests.unit.talk import message, reply
 
 Using = Callable[[Chat, "Pilot[None]", Session], Awaitable[None]]
@@ -59,6 +67,39 @@ def top(app: Chat, number: int) -> int:
     """The line of the conversation's window in which a row begins."""
     conversation = app.conversation
     return conversation.views[number].virtual_region.y - conversation.scroll_offset.y
+
+
+def test_it_starts_by_the_command_that_is_given(tmp_path: Path) -> None:
+    """In a process of its own, on a terminal: a line is written, and Escape ends it."""
+    _, *arguments = command_of(chat_terminal, "python")
+    mine, its = os.openpty()
+    command = [sys.executable, *arguments]
+    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, cwd=tmp_path, env=environment())
+    os.close(its)
+    drawn = bytearray()
+    reading = threading.Thread(target=read_all, args=(mine, drawn))
+    reading.start()
+    try:
+        eventually(lambda: b"Write a message" in drawn)
+        os.write(mine, b"Hello\r")
+        with Sessions(tmp_path / "chat.db") as store:
+            session = store.session("SESSION")
+            eventually(session.get_latest_leaf)
+            assert session.get_history()[0]["parts"][0]["text"] == "Hello"
+        os.write(mine, b"\x1b")
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.wait()
+        reading.join()
+        os.close(mine)
+
+
+def read_all(terminal: int, into: bytearray) -> None:
+    """All that is drawn, until nobody has the other side open."""
+    with suppress(OSError):  # so it ends on Linux
+        while drawn := os.read(terminal, 65_536):
+            into.extend(drawn)
 
 
 def test_what_is_sent_is_stored_and_shown(path: Path) -> None:
