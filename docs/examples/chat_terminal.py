@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -66,20 +65,22 @@ Place: TypeAlias = tuple[RowView, int]
 
 
 class Conversation(VerticalScroll):
-    """The rows. At the end it stays at the end; elsewhere the row that is being read stays where it is."""
+    """The rows. At the end it stays at the end; elsewhere the row that is being read stays where it is.
+
+    `held` is where the reader is. Whoever scrolls changes it; when the rows are laid out anew, it is returned to.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.views: list[RowView] = []
         self.held: Place | None = None
-        self.unsettled = 0
+
+    def on_mount(self) -> None:
+        self.watch(self, "scroll_y", self.hold, init=False)
+        self.watch(self, "virtual_size", self.return_to_place, init=False)
 
     def splice(self, change: Change[Row]) -> None:
         """Makes the views those of the changed list. A row that changes where it stands keeps its view."""
-        if not self.unsettled:
-            self.held = self.place()
-        self.unsettled += 1
-        waiting: list[Awaitable[None]] = []
         end = change.start + len(change.removed)
         views = self.views[change.start : end]
         if [row.id for row in change.removed] == [row.id for row in change.added]:
@@ -87,32 +88,26 @@ class Conversation(VerticalScroll):
                 view.show(row)
         else:
             new = [RowView(row) for row in change.added]
-            waiting.append(self.remove_children(views))
-            waiting.append(self.mount_all(new, before=self.views[end] if end < len(self.views) else None))
+            self.remove_children(views)
+            self.mount_all(new, before=self.views[end] if end < len(self.views) else None)
             self.views[change.start : end] = new
-        self.call_later(self.settle, waiting)
-
-    async def settle(self, waiting: list[Awaitable[None]]) -> None:
-        """Once the rows are there and gone, and laid out, scrolls to where the reader was."""
-        for each in waiting:
-            await each
+            if self.held is not None and self.held[0] in views:
+                self.hold()
         self.call_after_refresh(self.return_to_place)
 
-    def place(self) -> Place | None:
-        """That of the first row in sight; `None` at the end of the conversation."""
+    def hold(self) -> None:
+        """Holds the first row in sight; nothing at the end of the conversation."""
         top = self.scroll_offset.y
-        if not self.is_vertical_scroll_end:
-            for view in self.views:
-                if view.virtual_region.bottom > top:
-                    return view, view.virtual_region.y - top
-        return None
+        seen = (view for view in self.views if view.is_attached and view.virtual_region.bottom > top)
+        first = None if self.is_vertical_scroll_end else next(seen, None)
+        self.held = None if first is None else (first, first.virtual_region.y - top)
 
     def return_to_place(self) -> None:
-        self.unsettled -= 1
         if self.held is None:
             self.scroll_end(animate=False, immediate=True)
-        elif self.held[0].is_attached:
-            self.scroll_to(y=self.held[0].virtual_region.y - self.held[1], animate=False, immediate=True)
+        else:
+            view, below = self.held
+            self.scroll_to(y=view.virtual_region.y - below, animate=False, immediate=True)
 
 
 class Chat(App[None]):
