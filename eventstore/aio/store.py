@@ -88,7 +88,10 @@ class AsyncStore:
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)
+        await calls.finish(lambda: None)  # what was called before is written
         await self.feed.delivered()  # what was cancelled as it was written is heard all the same
+        if self._calls is not calls:  # closed by another task meanwhile
+            return
         self._calls = self._sessions = None
         calls.closed = True
         closing.set()
@@ -123,8 +126,11 @@ class AsyncStore:
         return result
 
     async def compact_due(self) -> None:
-        """Compacts what grew. Inside a listener or a transaction nothing: the outer write goes on to it."""
-        while self._grown and not self.feed.is_delivering() and not self.calls.in_transaction():
+        """Compacts what grew. Inside a listener or a transaction nothing: the outer write goes on to it.
+
+        Nor when the store was closed meanwhile: what was written is written.
+        """
+        while self._calls and self._grown and not self.feed.is_delivering() and not self._calls.in_transaction():
             name = self._grown.popleft()
             if self.due_hook is not None:
                 await self.due_hook(name)

@@ -37,16 +37,19 @@ class Client:
     async def post(self, url: str, value: object = None) -> Answer:
         return await self.request("POST", url, value)
 
-    async def events(self, url: str, count: int, headers: dict[str, str] | None = None) -> list[Any]:
-        """The first so many server-sent events. Then the client is gone."""
+    async def events(
+        self, url: str, count: int, headers: dict[str, str] | None = None, value: object = None
+    ) -> list[Any]:
+        """The first so many server-sent events, of a GET or of the POST of a value. Then the client is gone."""
         found: list[Any] = []
         text = ""
-        parts = self._parts("GET", url, b"", headers or {})
+        method, body = ("GET", b"") if value is None else ("POST", json.dumps(value).encode())
+        parts = self._parts(method, url, body, headers or {})
         try:
             async for part in parts:
                 text += part.decode() if isinstance(part, bytes) else ""
                 *whole, text = text.split("\n\n")
-                found += [json.loads(each.partition("data: ")[2]) for each in whole]
+                found += [json.loads(each.partition("data: ")[2]) for each in whole if "data: " in each]
                 if len(found) >= count:
                     return found[:count]
         finally:

@@ -51,3 +51,17 @@ def test_a_mirror_is_its_reduction(own: bool, reassigns: bool, retains_all: bool
             late: list[Message] = []
             with mirror(session, late, after=0):
                 assert same_json(late, untouched)
+
+
+@given(history=writes(ids=IDS), retains_all=st.booleans(), lag=st.integers(0, 40))
+def test_what_is_heard_again_changes_nothing(history: list[Write], retains_all: bool, lag: int) -> None:
+    """A list that was kept without the cursor that belongs to it is the same after it has heard the rest again."""
+    with Sessions(retain="all" if retains_all else "current") as sessions:
+        session = sessions.session()
+        rows: list[Message] = []
+        mirror(session, rows)
+        for write in history:
+            write.apply(session)
+        kept = list(rows)
+        with mirror(session, kept, after=max(0, sessions.latest_seq - lag)):
+            assert same_json(kept, rows)

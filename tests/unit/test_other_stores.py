@@ -142,3 +142,14 @@ def test_any_number_of_stores_tell_one_order(steps: list[tuple[int, str]]) -> No
             assert each.seqs == list(range(1, store.latest_seq + 1))
             assert same_json([e.to_dict() for e in each], [e.to_dict() for e in store.events()])
             store.close()
+
+
+def test_a_title_set_by_one_who_read_long_ago_takes_nothing_away(mine: Sessions, other: Sessions) -> None:
+    session = mine.session()
+    session.append_message(message("a"))
+    title = session.get_metadata()
+    chain(other.session(), "b", "c", parent_id="a")
+    other.session().update_message(message("a", "new"))
+    session.set_metadata({**title, "title": "Weather"})
+    assert [each["id"] for each in session.get_history()] == ["a", "b", "c"]
+    assert same_json(session.get_message("a"), message("a", "new"))
