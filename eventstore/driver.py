@@ -6,7 +6,7 @@ Settings are small named functions with the reason for each; `configure` applies
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import quote
@@ -144,6 +144,23 @@ def read_header(path: str, size: int) -> bytes:
         file.xClose()
 
 
+def copy_pages(source: Connection, path: str, step: int) -> Generator[tuple[int, int], None, None]:
+    """Copies a database, page for page, into a new file, and gives (pages copied, pages in all) as it goes on.
+
+    What is copied is one state: `source` must have a read transaction open. The file isn't synced.
+    """
+    target = Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        target.pragma("journal_mode", "off")  # nobody reads it before it is whole
+        target.pragma("synchronous", "off")
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(step)
+                yield backup.page_count - backup.remaining, backup.page_count
+    finally:
+        target.close()
+
+
 def open_copy(source: Connection) -> Connection:
     """A private in-memory copy of a database."""
     copy = Connection(":memory:")
@@ -198,12 +215,17 @@ def _bound_the_wal(connection: Connection) -> None:
 
 def truncate_wal(connection: Connection) -> bool:
     """Writes the WAL into the file and empties it. False when a reader elsewhere still needs it."""
-    connection.set_busy_timeout(CLOSING_MILLISECONDS)
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except apsw.BusyError:
         return False
     return True
+
+
+def truncate_wal_at_close(connection: Connection) -> bool:
+    """As `truncate_wal`, with little patience for readers elsewhere."""
+    connection.set_busy_timeout(CLOSING_MILLISECONDS)
+    return truncate_wal(connection)
 
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")

@@ -44,6 +44,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "copying",
         "searching",
         "checking",
+        "pruning",
+        "scavenging",
+        "backup",
     ),
     # the public handles
     ("session", "sessions"),
