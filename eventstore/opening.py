@@ -35,6 +35,20 @@ def file_name(path: Any) -> str:
     return name if name == MEMORY else os.path.abspath(name)
 
 
+def check_options(reserved: object, retain: object, durability: object, busy_timeout: object, read_only: bool) -> None:
+    """Refuses what a store can't be opened with. Raises `InvalidArgument`."""
+    if isinstance(reserved, str):
+        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
+    if retain not in (None, "current", "all"):
+        raise InvalidArgument(f"retain must be 'current', 'all' or None, not {retain!r}")
+    if durability not in ("full", "normal"):
+        raise InvalidArgument(f"durability must be 'full' or 'normal', not {durability!r}")
+    if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout < 1_000_000:
+        raise InvalidArgument(f"busy_timeout must be a number of seconds, 0 or more; not {busy_timeout!r}")
+    if read_only and retain is not None:
+        raise InvalidArgument("retain changes the file, and read_only=True doesn't: leave one out")
+
+
 def check_file(path: str, *, must_exist: bool) -> None:
     """Refuses what can be refused without touching the file: a missing folder, another kind of file, a newer store."""
     if not os.path.isdir(os.path.dirname(path) or "."):

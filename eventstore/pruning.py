@@ -10,6 +10,7 @@ from eventstore.store import Store
 from eventstore.types import SessionInfo
 
 _MICROSECOND = timedelta(microseconds=1)
+_BEFORE_ALL = -(2**62)  # a time that SQLite can hold, and that nothing was written before
 
 
 def prune(store: Store, idle_for: timedelta, dry_run: bool) -> list[SessionInfo]:
@@ -21,7 +22,7 @@ def prune(store: Store, idle_for: timedelta, dry_run: bool) -> list[SessionInfo]
         raise InvalidArgument(f"idle_for must be a timedelta of 0 or more, timedelta(days=90) say; not {idle_for!r}")
     if not dry_run:
         store.database.check_writable()
-    since = clock.now() - idle_for // _MICROSECOND
+    since = max(clock.now() - idle_for // _MICROSECOND, _BEFORE_ALL)
     with store.read() as connection:
         found = reads.list_sessions(connection, heads.idle(connection, since))
     if dry_run:

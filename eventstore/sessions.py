@@ -67,7 +67,7 @@ class Sessions:
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
-        _check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
+        opening.check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
         database = Database(
             opening.file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
         )
@@ -292,16 +292,3 @@ class Sessions:
         Raises `InvalidArgument` inside `transaction()`.
         """
         return scavenging.scavenge(self._store, vacuum, progress)
-
-
-def _check_options(reserved: object, retain: object, durability: object, busy_timeout: object, read_only: bool) -> None:
-    if isinstance(reserved, str):
-        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
-    if retain not in (None, "current", "all"):
-        raise InvalidArgument(f"retain must be 'current', 'all' or None, not {retain!r}")
-    if durability not in ("full", "normal"):
-        raise InvalidArgument(f"durability must be 'full' or 'normal', not {durability!r}")
-    if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout < 1_000_000:
-        raise InvalidArgument(f"busy_timeout must be a number of seconds, 0 or more; not {busy_timeout!r}")
-    if read_only and retain is not None:
-        raise InvalidArgument("retain changes the file, and read_only=True doesn't: leave one out")
