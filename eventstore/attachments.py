@@ -27,6 +27,15 @@ def store(connection: Connection, base64: str) -> int:
     return int(key)
 
 
+def store_slices(connection: Connection, digest: bytes, slices: list[bytes]) -> int:
+    """As `store`, of bytes that were stored elsewhere."""
+    size = sum(map(len, slices))
+    (key,) = fetch_one(connection, "INSERT INTO attachment (digest, bytes) VALUES (?, ?) RETURNING key", (digest, size))
+    for n, data in enumerate(slices):
+        connection.execute("INSERT INTO attachment_slice VALUES (?, ?)", (key * SLICES + n, data))
+    return int(key)
+
+
 def _digest(slices: Iterable[bytes]) -> tuple[bytes, int]:
     digest, size = sha256(), 0
     for data in slices:

@@ -42,7 +42,7 @@ def new_file(target: str, model: str | None) -> Iterator[str]:
         mode = 0o666 if model is None else os.stat(model).st_mode & 0o777
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     except OSError as error:
-        raise _translated(error, target) from error
+        raise file_error(error, target) from error
     try:
         yield part
         _put_in_place(part, target)
@@ -95,7 +95,7 @@ def _put_in_place(part: str, target: str) -> None:
             os.unlink(part)
         _sync(os.path.dirname(target))
     except OSError as error:
-        raise _translated(error, target) from error
+        raise file_error(error, target) from error
 
 
 def _sync(path: str) -> None:
@@ -106,7 +106,8 @@ def _sync(path: str) -> None:
         os.close(handle)
 
 
-def _translated(error: OSError, path: str) -> CannotOpen | StoreFull:
+def file_error(error: OSError, path: str) -> CannotOpen | StoreFull:
+    """Our error for the system's, when a new file can't be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull(f"{path}: the disk is full; make room. Nothing was left there")
     return CannotOpen(f"{path}: it can't be written: {error.strerror}; check the folder, or name another file")

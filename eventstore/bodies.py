@@ -93,7 +93,7 @@ def add_insertion(connection: Connection, growing: Growing, version: int, at: in
 
 
 @attrs.frozen
-class _Hole:
+class Hole:
     """Where an attachment belongs into a text, counted with those before it, and how long its base64 is."""
 
     at: int
@@ -117,7 +117,7 @@ def read_text(connection: Connection, version: int) -> tuple[str, int] | None:
     return None if found is None else found[:2]
 
 
-def _read(connection: Connection, version: int) -> tuple[str, int, list[_Hole]] | None:
+def _read(connection: Connection, version: int) -> tuple[str, int, list[Hole]] | None:
     """(text, flags, where media belong into it) of a version, `None` when it was not retained."""
     row = fetch_one(connection, "SELECT digest, base, flags, body FROM event WHERE seq = ?", (version,))
     if row is None or row[0] is None:
@@ -127,11 +127,12 @@ def _read(connection: Connection, version: int) -> tuple[str, int, list[_Hole]] 
         return body, flags, []
     if base is not None:
         (body,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (base,))
-    text, holes = _joined(connection, body, base or version, version)
+    text, holes = joined(connection, body, base or version, version)
     return text, flags, holes
 
 
-def _joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[_Hole]]:
+def joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[Hole]]:
+    """(text, where media belong into it) of a version that goes on from the text `base` of event `owner`."""
     rows = fetch(
         connection,
         "SELECT p.at, p.text, p.attachment, a.bytes FROM piece p LEFT JOIN attachment a ON a.key = p.attachment "
@@ -139,14 +140,14 @@ def _joined(connection: Connection, base: str, owner: int, version: int) -> tupl
         (owner, version),
     )
     pieces: list[tuple[int, str]] = []
-    holes: list[_Hole] = []  # in the order of the text: no insertion changes that
+    holes: list[Hole] = []  # in the order of the text: no insertion changes that
     for at, text, key, size in rows:
         if key is not None:
-            holes.append(_Hole(at, media.encoded_length(size or 0), key))
+            holes.append(Hole(at, media.encoded_length(size or 0), key))
             continue
         pieces.append((at - sum(hole.length for hole in holes if hole.at < at), text))
         if holes and holes[-1].at >= at:
-            holes = [_Hole(h.at + len(text), h.length, h.key) if h.at >= at else h for h in holes]
+            holes = [Hole(h.at + len(text), h.length, h.key) if h.at >= at else h for h in holes]
     return deltas.join(base, pieces), holes
 
 

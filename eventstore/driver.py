@@ -161,6 +161,30 @@ def copy_pages(source: Connection, path: str, step: int) -> Generator[tuple[int,
         target.close()
 
 
+def copy_file(path: str, target: str, step: int) -> None:
+    """Copies the bytes of a file, through SQLite's own file layer (see `read_header`). What can't be read is zeros."""
+    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        with open(target, "wb") as copy:
+            size = file.xFileSize()
+            for offset in range(0, size, step):
+                wanted = min(step, size - offset)
+                try:
+                    copy.write(file.xRead(wanted, offset).ljust(wanted, b"\0"))
+                except apsw.Error:
+                    copy.write(bytes(wanted))
+    finally:
+        file.xClose()
+
+
+def open_damaged(path: str) -> Connection:
+    """A connection that reads what it can of a damaged file, which nobody else has open."""
+    connection = Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    configure(connection, 0)
+    connection.pragma("writable_schema", "on")  # also where the schema, or the header's count of pages, is wrong
+    return connection
+
+
 def open_copy(source: Connection) -> Connection:
     """A private in-memory copy of a database."""
     copy = Connection(":memory:")

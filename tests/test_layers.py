@@ -47,7 +47,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "pruning",
         "scavenging",
         "backup",
+        "salvaging",
     ),
+    # a log made from what is left of a damaged one
+    ("remains", "vouching", "mending", "recovering"),
     # the public handles
     ("session", "sessions"),
     # the same calls for an event loop
