@@ -25,6 +25,7 @@ class Vouching:
         self._salvage = salvage
         self._attachments: dict[int, int | None] = {}  # by their key in the old log; `None`: lost
         self._broken: dict[int, int] = {}  # owner -> the first version whose attachments aren't all there
+        self._with_media: set[int] = set()  # owners of texts that attachments were taken out of, or should have been
         self._owners: set[int] = set()  # events whose body goes on in pieces
 
     def take(self, e: Envelope, row: str | None) -> tuple[str | None, Any]:
@@ -57,6 +58,8 @@ class Vouching:
         """Stores the pieces that an event owns, and returns the flags that say so."""
         pieces = self._salvage.pieces(e.seq) if e.flags & bodies.PIECES or e.base is None else []
         flags = 0
+        if e.flags & bodies.ATTACHMENTS or any(piece.attachment is not None for piece in pieces):
+            self._with_media.add(e.seq)
         for piece in pieces:
             key = None if piece.attachment is None else self._attachment(piece.attachment)
             if piece.attachment is not None and key is None:
@@ -92,7 +95,7 @@ class Vouching:
         if codec.digest(text) != e.digest:
             return None
         size = len(text.encode()) + sum(hole.length for hole in holes)
-        if holes and not (size == e.bytes and self._in_place(text, e.flags, holes)):
+        if owner in self._with_media and not (size == e.bytes and self._in_place(text, e.flags, holes)):
             return None
         e.bytes = size
         plain = _plainly(text)

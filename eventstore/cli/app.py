@@ -9,12 +9,15 @@ from eventstore.cli.checking import verify
 from eventstore.cli.compacting import compact
 from eventstore.cli.demo import demo
 from eventstore.cli.frame import App
+from eventstore.cli.housekeeping import backup, prune, rebuild, scavenge
 from eventstore.cli.reading import sessions, show, tree
+from eventstore.cli.recovering import recover
 from eventstore.cli.searching import search
 from eventstore.cli.tailing import tail
 from eventstore.cli.transfer import export, import_files
 
-COMMANDS = (demo, import_files, export, sessions, tree, show, search, tail, compact, verify)
+CARE = (verify, rebuild, backup, prune, scavenge, recover)
+COMMANDS = (demo, import_files, export, sessions, tree, show, search, tail, compact, *CARE)
 
 
 @click.group(cls=App, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
