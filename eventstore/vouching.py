@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from eventstore import attachments, bodies, codec, strict
 from eventstore.bodies import Hole
 from eventstore.driver import Connection, fetch, fetch_one
@@ -118,7 +116,7 @@ class Vouching:
 def _plainly(text: str) -> Any:
     """The value of a text that needs no strict decoding, `None` for another one."""
     try:
-        value = orjson.loads(text)
+        value = codec.decode(text, 0)
         return value if strict.encode(value) == text else None
     except (ValueError, TypeError, RecursionError):
         return None
@@ -136,6 +134,6 @@ def identity(value: Any) -> tuple[str, str] | None:
 def unvouched_identity(row: str | None) -> tuple[str, str] | None:
     """As `identity`, of a text whose digest is gone: it tells at least whose text it was."""
     try:
-        return None if row is None else identity(orjson.loads(row))
+        return None if row is None else identity(codec.decode(row, 0))
     except ValueError:
         return None

@@ -18,22 +18,14 @@ from eventstore.cli.screen import Screen, to_json
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Duration(click.ParamType):
-    """A length of time: a number and a unit."""
-
-    name = "duration"
-
-    def convert(
-        self, value: object, parameter: click.Parameter | None, context: click.Context | None
-    ) -> timedelta | None:
-        """`90d` as 90 days."""
-        found = re.fullmatch(r"(\d{1,9})([smhdw])", str(value))
-        if found is None:
-            self.fail(f"{value!r} is no length of time: 90d, 12h, 30m, 45s or 8w is", parameter, context)
-        try:
-            return timedelta(**{_UNITS[found[2]]: int(found[1])})
-        except OverflowError:
-            return timedelta.max
+def _length_of_time(_context: click.Context, _parameter: click.Parameter, value: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,9})([smhdw])", value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no length of time: 90d, 12h, 30m, 45s or 8w is")
+    try:
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        return timedelta.max
 
 
 def _open_to_write(path: str) -> Sessions:
@@ -46,7 +38,7 @@ def _open_to_write(path: str) -> Sessions:
 
 @click.command()
 @click.option(
-    "--idle", required=True, type=Duration(), metavar="TIME", help="Not written to for longer than this: 90d."
+    "--idle", required=True, callback=_length_of_time, metavar="TIME", help="Not written to for longer than this: 90d."
 )
 @click.option("--yes", is_flag=True, help="Don't ask: for scripts.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and delete nothing.")

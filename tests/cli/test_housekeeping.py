@@ -89,10 +89,8 @@ def test_rebuild_mends_the_tables(store: Path) -> None:
 
 def test_recover_saves_what_is_left_and_names_the_rest(store: Path, tmp_path: Path) -> None:
     whole = run("recover", tmp_path / "whole.db", "--db", store)
-    assert (whole.exit_code, whole.stdout) == (
-        0,
-        f"{tmp_path / 'whole.db'}: 102 events, 50 messages; nothing is lost\n",
-    )
+    assert whole.exit_code == 0
+    assert whole.stdout == f"{tmp_path / 'whole.db'}: 102 events, 50 messages; nothing is lost\n"
     raw = bytearray(store.read_bytes())
     at = raw.index(b"text 7 text 7")
     raw[at : at + 4] = b"tent"
