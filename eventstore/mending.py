@@ -129,7 +129,7 @@ class Mender:
         session = self._sessions.get(e.session)
         if session is None:
             session = self._sessions[e.session] = Remains(e.seq, self._name(e.session))
-        had_body = e.digest is not None
+        had_body, named = e.digest is not None, e.id is not None and self._salvage.knows(e.session, e.id, e.seq)
         row, value = self._bodies.take(e, row)
         event = Found(e, session, row, value)
         if not _FIRST_TIME <= e.recorded_at <= _LAST_TIME:
@@ -137,6 +137,8 @@ class Mender:
             self._tell(event, "its time is lost: it has that of the event before it")
         if e.created_at is not None and not _FIRST_TIME <= e.created_at <= _LAST_TIME:
             e.created_at = None
+        if had_body and value is None and e.type in (log.APPEND, log.IMPORT) and not named:
+            raise Unfit("what it says is lost, and whether its id is right can't be told")
         _MEND[e.type](self, event)
         if had_body and value is None:
             what = "its summary" if e.type in SUMMARIES else "what it says"

@@ -150,6 +150,11 @@ class Salvage:
         right = sum(map(len, slices)) == row[1] and sha256(b"".join(slices)).digest() == row[0]
         return (row[0], slices) if right else None
 
+    def knows(self, session: int, message_id: str, seq: int) -> bool:
+        """Whether the table of ids says that event `seq` appended a message with this id, which is alive."""
+        key = (log.hash_id(session, message_id), seq)
+        return self._one("SELECT 1 FROM identity WHERE hash = ? AND seq = ?", key) is not None
+
     def retain(self) -> str:
         """The file's retention, "current" where that isn't told: what was deleted isn't kept by mistake."""
         row = self._one("SELECT value FROM setting WHERE name = 'retain'", ())

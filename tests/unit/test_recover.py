@@ -156,11 +156,12 @@ def _recovered(written: Written, folder: Path, kind: str, seed: int) -> None:
     assert sorted(everything(folder)) == ["damaged.db", "target.db"]
     with Sessions(target, durability="normal") as sessions:
         check_invariants(sessions)
-        lost = "\n".join(map(str, report.lost))
+        lost = "\n".join(f"{what}: {why}" for what, why in report.lost)
         living = 0
         for info in sessions.list_sessions():
             for each in sessions.session(info.session_id).tree():
                 living += 1
+                assert each.id in written.versions, "nobody ever wrote a message with this id"
                 read = sessions.session(info.session_id).get_message(each.id)
                 assert read is not None
                 if read["parts"] != ERASED:
