@@ -129,7 +129,7 @@ class Mender:
         session = self._sessions.get(e.session)
         if session is None:
             session = self._sessions[e.session] = Remains(e.seq, self._name(e.session))
-        had_body, named = e.digest is not None, e.id is not None and self._salvage.knows(e.session, e.id, e.seq)
+        had_body, number = e.digest is not None, e.session
         row, value = self._bodies.take(e, row)
         event = Found(e, session, row, value)
         if not _FIRST_TIME <= e.recorded_at <= _LAST_TIME:
@@ -137,10 +137,11 @@ class Mender:
             self._tell(event, "its time is lost: it has that of the event before it")
         if e.created_at is not None and not _FIRST_TIME <= e.created_at <= _LAST_TIME:
             e.created_at = None
-        if had_body and value is None and e.type in (log.APPEND, log.IMPORT) and not named:
+        lost = had_body and value is None
+        if lost and e.type in (log.APPEND, log.IMPORT) and not self._salvage.knows(number, e.id or "", e.seq):
             raise Unfit("what it says is lost, and whether its id is right can't be told")
         _MEND[e.type](self, event)
-        if had_body and value is None:
+        if lost:
             what = "its summary" if e.type in SUMMARIES else "what it says"
             self._tell(event, f"{what} is lost, or isn't what was written: it reads as erased")
         return event

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from eventstore import attachments
+from eventstore import attachments, log
 from eventstore.driver import Connection, Error, fetch, fetch_one
 from eventstore.log import Envelope
 

@@ -135,7 +135,7 @@ def test_whatever_happened_to_it(written: Written, tmp_path_factory: Any, kind: 
 
 
 @pytest.mark.large
-@settings(max_examples=500)
+@settings(max_examples=400)
 @given(*_HOW)
 def test_whatever_happened_to_it_at_length(written: Written, tmp_path_factory: Any, kind: str, seed: int) -> None:
     _recovered(written, tmp_path_factory.mktemp("damage"), kind, seed)
