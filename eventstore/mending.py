@@ -193,7 +193,7 @@ class Mender:
     def _append(self, event: Found) -> None:
         e, session = event.envelope, event.session
         e.id, e.role = identity(event.value) or (e.id, e.role)
-        if not e.id or not e.role:
+        if not e.id or not e.role or (event.value is None and "\0" in e.id + e.role):  # a torn page is zeros
             raise Unfit("its id or its role is lost")
         if e.id in session.numbers:
             raise Unfit(f"session {session.name!r} has a message {e.id!r} already")

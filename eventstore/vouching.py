@@ -33,7 +33,7 @@ class Vouching:
         """
         owns = self._take_pieces(e)
         value = None if e.digest is None else self._checked(e, row)
-        e.flags = e.flags & bodies.STRICT | (owns if e.base is None else 0)
+        e.flags = e.flags & bodies.STRICT | owns
         if value is None:
             e.digest = None
             if not owns:
@@ -54,7 +54,7 @@ class Vouching:
 
     def _take_pieces(self, e: Envelope) -> int:
         """Stores the pieces that an event owns, and returns the flags that say so."""
-        pieces = self._salvage.pieces(e.seq) if e.flags & bodies.PIECES or e.base is None else []
+        pieces = self._salvage.pieces(e.seq) if e.base is None else []
         flags = 0
         if e.flags & bodies.ATTACHMENTS or any(piece.attachment is not None for piece in pieces):
             self._with_media.add(e.seq)
