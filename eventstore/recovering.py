@@ -1,12 +1,13 @@
 """A damaged file, read as far as it can be, and written into a new one that is sound.
 
-The damaged one is copied first and never written to. Where its first page is lost, with the schema, that of an empty
-store takes its place: the log's tables lie on the same pages in every store.
+The damaged one is copied first and never written to. Where its schema can't be read, another first page takes its place
+in the copy: the tables of the log begin on the same pages in every store.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -25,6 +26,8 @@ from eventstore.types import Progress, RecoveryReport
 REPORT_EVERY = 1_000
 STEP_BYTES = 64 * 1024  # copied at once: so much is lost around a spot that the disk can't read
 _CHANGES, _COUNT, _FREE, _VALID_FOR = slice(24, 28), slice(28, 32), slice(32, 40), slice(92, 96)  # of the header
+_WORDY = re.compile(r" NOT NULL| UNIQUE| TEXT| BLOB| INTEGER(?! PRIMARY)")  # what reading does without
+_BESIDE_LOG = ("setting", "identity")
 _LOG = ("event", "piece", "deletion", "name", "attachment", "attachment_slice")
 
 
@@ -116,7 +119,7 @@ def _opened(source: str, copy: str, empty: str) -> tuple[Connection, bool]:
         _refuse_others(source, connection, found)
         connection.close()
     with _writing(copy):
-        _graft(copy, Path(empty).read_bytes()[: schema.PAGE_SIZE])
+        _graft(copy, _first_page(empty))
     return driver.open_damaged(copy), False
 
 
@@ -141,8 +144,23 @@ def _refuse_others(source: str, connection: Connection, tables: dict[str, Any] |
         opening.check_version(source, version)
 
 
+def _first_page(empty: str) -> bytes:
+    """A first page that has all of a schema, in few words: what is read of a log, where it lies in an empty store."""
+    with closing(driver.open_damaged(empty)) as model:
+        rows = fetch(model, "SELECT name, rootpage, sql FROM sqlite_schema WHERE type = 'table'")
+    short = f"{empty}.short"
+    with closing(driver.open_writer(short, "off", 0)) as connection:
+        schema.prepare_file(connection)
+        connection.pragma("writable_schema", "on")
+        for name, page, sql in rows:
+            if name in (*_LOG, *_BESIDE_LOG):
+                row = (name, name, page, _WORDY.sub("", " ".join(sql.split())))
+                connection.execute("INSERT INTO sqlite_schema VALUES ('table', ?, ?, ?, ?)", row)
+    return Path(short).read_bytes()[: schema.PAGE_SIZE]
+
+
 def _graft(copy: str, page: bytes) -> None:
-    """Gives the copy the first page of an empty store. Its free pages aren't known then, and not missed."""
+    """Gives the copy another first page. Its free pages aren't known then, and not missed."""
     with suppress(FileNotFoundError):
         os.unlink(f"{copy}-wal")
     pages = os.path.getsize(copy) // schema.PAGE_SIZE

@@ -107,7 +107,7 @@ class Salvage:
         found: list[Piece] = []
         for n, version, at, text, attachment in rows:
             piece = Piece(n, version, at, _text(text), attachment)
-            numbers = _integer(version) is not None and _integer(at) is not None and at >= 0
+            numbers = _integer(version) is not None and version >= event and _integer(at) is not None and at >= 0
             if n != len(found) or not numbers or (piece.text is None) == (_integer(attachment) is None):
                 break
             found.append(piece)
