@@ -262,10 +262,12 @@ def drop_summaries(connection: Connection, session: int) -> None:
 def check(connection: Connection) -> Iterator[str]:
     """What is wrong with the bodies: texts that don't fit their digests, pieces and attachments on their own."""
     yield from attachments.check(connection)
-    for seq, digest in _digests(connection):
-        found = _read(connection, seq)
-        if found is None or codec.digest(found[0]) != digest:
+    for seq, digest, size in _digests(connection):
+        text, _, holes = _read(connection, seq) or ("", 0, [])
+        if codec.digest(text) != digest:
             yield f"event {seq}: its body doesn't fit its digest"
+        elif holes and not attachments.are_placed(text, [(hole.at, hole.length) for hole in holes], size):
+            yield f"event {seq}: its attachments aren't where they were taken out"
     orphans = "SELECT DISTINCT event FROM piece WHERE event NOT IN (SELECT seq FROM event WHERE flags & ?)"
     for (owner,) in fetch(connection, orphans, (PIECES,)):
         yield f"event {owner}: pieces of a body that isn't there"
@@ -274,12 +276,12 @@ def check(connection: Connection) -> Iterator[str]:
         yield f"event {seq}: a body without its digest"
 
 
-def _digests(connection: Connection) -> Iterator[tuple[int, int]]:
+def _digests(connection: Connection) -> Iterator[tuple[int, int, int]]:
     after = 0
     while True:
         rows = fetch(
             connection,
-            "SELECT seq, digest FROM event WHERE seq > ? AND digest IS NOT NULL ORDER BY seq LIMIT 1000",
+            "SELECT seq, digest, bytes FROM event WHERE seq > ? AND digest IS NOT NULL ORDER BY seq LIMIT 1000",
             (after,),
         )
         if not rows:

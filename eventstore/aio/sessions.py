@@ -195,6 +195,6 @@ class AsyncSessions:
         await self._store.run_read(lambda: self._store.sessions.backup(path, progress=told))
 
     async def scavenge(self, *, vacuum: bool = False, progress: Progress | None = None) -> int:
-        """As `Sessions.scavenge`. Writes of other tasks wait until it is done."""
+        """As `Sessions.scavenge`. It runs beside the writing thread, so that writes of other tasks go on meanwhile."""
         told = self._store.on_loop(progress)
-        return await self._store.run_write(lambda: self._store.sessions.scavenge(vacuum=vacuum, progress=told))
+        return await self._store.run_read(lambda: self._store.sessions.scavenge(vacuum=vacuum, progress=told))
