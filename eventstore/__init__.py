@@ -37,6 +37,7 @@ from eventstore.events import (
 from eventstore.feed import Subscription
 from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
+from eventstore.recovering import recover
 from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.summarizing import create_compact_function
@@ -56,6 +57,7 @@ from eventstore.types import (
     MessageLike,
     Progress,
     RecentHistory,
+    RecoveryReport,
     SearchResult,
     SessionInfo,
     Source,
@@ -104,6 +106,7 @@ __all__ = [
     "ReadOnlyStore",
     "ReadableSession",
     "RecentHistory",
+    "RecoveryReport",
     "SearchResult",
     "Session",
     "SessionDeleted",
@@ -121,5 +124,6 @@ __all__ = [
     "VerifyReport",
     "create_compact_function",
     "estimate_tokens",
+    "recover",
     "strip_openai_ephemera",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from eventstore import media
@@ -23,6 +23,15 @@ def store(connection: Connection, base64: str) -> int:
         return int(row[0])
     (key,) = fetch_one(connection, "INSERT INTO attachment (digest, bytes) VALUES (?, ?) RETURNING key", (digest, size))
     for n, data in enumerate(media.decoded(base64)):
+        connection.execute("INSERT INTO attachment_slice VALUES (?, ?)", (key * SLICES + n, data))
+    return int(key)
+
+
+def store_slices(connection: Connection, digest: bytes, slices: list[bytes]) -> int:
+    """As `store`, of bytes that were stored elsewhere."""
+    size = sum(map(len, slices))
+    (key,) = fetch_one(connection, "INSERT INTO attachment (digest, bytes) VALUES (?, ?) RETURNING key", (digest, size))
+    for n, data in enumerate(slices):
         connection.execute("INSERT INTO attachment_slice VALUES (?, ?)", (key * SLICES + n, data))
     return int(key)
 
@@ -73,6 +82,20 @@ def collect(connection: Connection, keys: Iterable[int]) -> None:
             numbers = (key * SLICES, (key + 1) * SLICES)
             connection.execute("DELETE FROM attachment_slice WHERE number >= ? AND number < ?", numbers)
             connection.execute("DELETE FROM attachment WHERE key = ?", (key,))
+
+
+def are_placed(text: str, places: Sequence[tuple[int, int]], size: int) -> bool:
+    """Whether base64 of such lengths fills the empty places of a text, and makes it as long as it was in bytes.
+
+    A string that a write emptied ends there, and is all base64 or a data URL up to its comma. No digest covers that.
+    """
+    before = 0
+    for at, length in places:
+        end = at - before
+        if text[end : end + 1] != '"' or text[end - 1 : end] not in ('"', ","):
+            return False
+        before += length
+    return len(text.encode()) + before == size
 
 
 def check(connection: Connection) -> Iterator[str]:

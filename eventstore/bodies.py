@@ -7,7 +7,8 @@ what is superseded reads as erased, even where its bytes could be put together a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -92,7 +93,7 @@ def add_insertion(connection: Connection, growing: Growing, version: int, at: in
 
 
 @attrs.frozen
-class _Hole:
+class Hole:
     """Where an attachment belongs into a text, counted with those before it, and how long its base64 is."""
 
     at: int
@@ -116,7 +117,7 @@ def read_text(connection: Connection, version: int) -> tuple[str, int] | None:
     return None if found is None else found[:2]
 
 
-def _read(connection: Connection, version: int) -> tuple[str, int, list[_Hole]] | None:
+def _read(connection: Connection, version: int) -> tuple[str, int, list[Hole]] | None:
     """(text, flags, where media belong into it) of a version, `None` when it was not retained."""
     row = fetch_one(connection, "SELECT digest, base, flags, body FROM event WHERE seq = ?", (version,))
     if row is None or row[0] is None:
@@ -126,11 +127,12 @@ def _read(connection: Connection, version: int) -> tuple[str, int, list[_Hole]] 
         return body, flags, []
     if base is not None:
         (body,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (base,))
-    text, holes = _joined(connection, body, base or version, version)
+    text, holes = joined(connection, body, base or version, version)
     return text, flags, holes
 
 
-def _joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[_Hole]]:
+def joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[Hole]]:
+    """(text, where media belong into it) of a version that goes on from the text `base` of event `owner`."""
     rows = fetch(
         connection,
         "SELECT p.at, p.text, p.attachment, a.bytes FROM piece p LEFT JOIN attachment a ON a.key = p.attachment "
@@ -138,14 +140,14 @@ def _joined(connection: Connection, base: str, owner: int, version: int) -> tupl
         (owner, version),
     )
     pieces: list[tuple[int, str]] = []
-    holes: list[_Hole] = []  # in the order of the text: no insertion changes that
+    holes: list[Hole] = []  # in the order of the text: no insertion changes that
     for at, text, key, size in rows:
         if key is not None:
-            holes.append(_Hole(at, media.encoded_length(size or 0), key))
+            holes.append(Hole(at, media.encoded_length(size or 0), key))
             continue
         pieces.append((at - sum(hole.length for hole in holes if hole.at < at), text))
         if holes and holes[-1].at >= at:
-            holes = [_Hole(h.at + len(text), h.length, h.key) if h.at >= at else h for h in holes]
+            holes = [Hole(h.at + len(text), h.length, h.key) if h.at >= at else h for h in holes]
     return deltas.join(base, pieces), holes
 
 
@@ -192,8 +194,30 @@ def drop(connection: Connection, version: int) -> None:
     forget_digest(connection, version)
     if base is None and not flags & PIECES:
         connection.execute("UPDATE event SET body = NULL, flags = 0 WHERE seq = ?", (version,))
-        return
-    owner = base or version
+    else:
+        trim(connection, base or version)
+
+
+def drop_each(connection: Connection, versions: Sequence[int]) -> int:
+    """As `drop` for many, looking at each text once, and returns how many were retained till now."""
+    rows = fetch(
+        connection,
+        "SELECT e.seq, e.base, e.flags & ? FROM json_each(?) v CROSS JOIN event e ON e.seq = v.value "
+        "WHERE e.digest IS NOT NULL",
+        (PIECES, json.dumps(versions)),
+    )
+    plain = [(seq,) for seq, base, in_pieces in rows if base is None and not in_pieces]
+    connection.executemany("UPDATE event SET body = NULL, digest = NULL, flags = 0 WHERE seq = ?", plain)
+    owners = {seq: base or seq for seq, base, in_pieces in rows if base is not None or in_pieces}
+    for version in owners:
+        forget_digest(connection, version)
+    for owner in dict.fromkeys(owners.values()):
+        trim(connection, owner)
+    return len(rows)
+
+
+def trim(connection: Connection, owner: int) -> None:
+    """Takes away what no retained version stands on, of the text that event `owner` has."""
     kept = _newest_retained(connection, owner)
     keys = attachments.referred(connection, owner, above=kept or 0)
     connection.execute("DELETE FROM piece WHERE event = ? AND version > ?", (owner, kept or 0))
@@ -238,10 +262,12 @@ def drop_summaries(connection: Connection, session: int) -> None:
 def check(connection: Connection) -> Iterator[str]:
     """What is wrong with the bodies: texts that don't fit their digests, pieces and attachments on their own."""
     yield from attachments.check(connection)
-    for seq, digest in _digests(connection):
-        found = _read(connection, seq)
-        if found is None or codec.digest(found[0]) != digest:
+    for seq, digest, size in _digests(connection):
+        text, _, holes = _read(connection, seq) or ("", 0, [])
+        if codec.digest(text) != digest:
             yield f"event {seq}: its body doesn't fit its digest"
+        elif holes and not attachments.are_placed(text, [(hole.at, hole.length) for hole in holes], size):
+            yield f"event {seq}: its attachments aren't where they were taken out"
     orphans = "SELECT DISTINCT event FROM piece WHERE event NOT IN (SELECT seq FROM event WHERE flags & ?)"
     for (owner,) in fetch(connection, orphans, (PIECES,)):
         yield f"event {owner}: pieces of a body that isn't there"
@@ -250,12 +276,12 @@ def check(connection: Connection) -> Iterator[str]:
         yield f"event {seq}: a body without its digest"
 
 
-def _digests(connection: Connection) -> Iterator[tuple[int, int]]:
+def _digests(connection: Connection) -> Iterator[tuple[int, int, int]]:
     after = 0
     while True:
         rows = fetch(
             connection,
-            "SELECT seq, digest FROM event WHERE seq > ? AND digest IS NOT NULL ORDER BY seq LIMIT 1000",
+            "SELECT seq, digest, bytes FROM event WHERE seq > ? AND digest IS NOT NULL ORDER BY seq LIMIT 1000",
             (after,),
         )
         if not rows:

@@ -109,11 +109,16 @@ class Database:
         if self._closing.wait(seconds):
             raise StoreClosed(f"{self.path} was closed while its events were waited for")
 
+    def truncate_wal(self) -> bool:
+        """Writes the WAL into the file and empties it. False when a reader still needs it after `busy_timeout`."""
+        with driver.translated(self.path), self._locked():
+            return self._writer is None or self.in_memory or driver.truncate_wal(self._writer)
+
     def _close_writer(self) -> None:
         if self._writer is not None:
             try:
                 if not self.in_memory:
-                    driver.truncate_wal(self._writer)
+                    driver.truncate_wal_at_close(self._writer)
             finally:
                 self._writer.close()
 
@@ -161,11 +166,15 @@ class Database:
         with driver.translated(self.path), closing(self.open_private()) as connection:
             yield connection
 
-    def open_private(self) -> Connection:
-        """As `private`, for a caller who keeps it and closes it. Raises `InvalidArgument` inside `transaction()`."""
+    def check_outside(self, what: str) -> None:
+        """Raises `InvalidArgument` inside `transaction()`, for what reads what is committed, or commits by itself."""
         self.check_open()
         if self.in_transaction():
-            raise InvalidArgument("at() and verify() don't see what an open transaction() has written: leave it first")
+            raise InvalidArgument(f"{what} works with what is committed, so not inside transaction(): leave it first")
+
+    def open_private(self) -> Connection:
+        """As `private`, for a caller who keeps it and closes it. Raises `InvalidArgument` inside `transaction()`."""
+        self.check_outside("at() or verify()")
         with driver.translated(self.path):
             if not self.in_memory:
                 return self._readers.open().connection

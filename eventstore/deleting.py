@@ -87,17 +87,23 @@ def clear_messages(store: Store, name: str) -> None:
             write.emit(Cleared, envelope.seq)
 
 
-def delete_session(store: Store, name: str) -> None:
-    """Empties a session and takes it from the list, its metadata too; one that isn't listed is left as it is."""
+def delete_session(store: Store, name: str, *, idle_since: int | None = None) -> bool:
+    """Empties a session and takes it from the list, its metadata too, and says whether it did.
+
+    One that isn't listed is left as it is; with `idle_since` also one that was written to at that time or later.
+    """
     with Write(store, name) as write:
-        if write.session is not None and write.head.created_at is not None:
-            _drop_bodies(write, write.head)
-            if write.head.metadata is not None and write.keeps_current_only():
-                bodies.drop(write.connection, write.head.metadata)
-            envelope = write.next(log.DELETE_SESSION)
-            write.log(envelope)
-            if write.is_heard():
-                write.emit(SessionDeleted, envelope.seq)
+        head = write.head
+        if head.created_at is None or (idle_since is not None and head.updated_at >= idle_since):
+            return False
+        _drop_bodies(write, head)
+        if head.metadata is not None and write.keeps_current_only():
+            bodies.drop(write.connection, head.metadata)
+        envelope = write.next(log.DELETE_SESSION)
+        write.log(envelope)
+        if write.is_heard():
+            write.emit(SessionDeleted, envelope.seq)
+        return True
 
 
 def _drop_bodies(write: Write, head: Head) -> None:

@@ -7,7 +7,7 @@ Settings are small named functions with the reason for each; `configure` applies
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 from urllib.parse import quote
@@ -150,6 +150,47 @@ def read_header(path: str, size: int) -> bytes:
         file.xClose()
 
 
+def copy_pages(source: Connection, path: str, step: int) -> Generator[tuple[int, int], None, None]:
+    """Copies a database, page for page, into a new file, and gives (pages copied, pages in all) as it goes on.
+
+    What is copied is one state: `source` must have a read transaction open. The file isn't synced.
+    """
+    target = Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        target.pragma("journal_mode", "off")  # nobody reads it before it is whole
+        target.pragma("synchronous", "off")
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(step)
+                yield backup.page_count - backup.remaining, backup.page_count
+    finally:
+        target.close()
+
+
+def copy_file(path: str, target: str, step: int) -> None:
+    """Copies the bytes of a file, through SQLite's own file layer (see `read_header`). What can't be read is zeros."""
+    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        with open(target, "wb") as copy:
+            size = file.xFileSize()
+            for offset in range(0, size, step):
+                wanted = min(step, size - offset)
+                try:
+                    copy.write(file.xRead(wanted, offset).ljust(wanted, b"\0"))
+                except apsw.Error:
+                    copy.write(bytes(wanted))
+    finally:
+        file.xClose()
+
+
+def open_damaged(path: str) -> Connection:
+    """A connection that reads what it can of a damaged file, which nobody else has open."""
+    connection = Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    configure(connection, 0)
+    connection.pragma("writable_schema", "on")  # also where the schema, or the header's count of pages, is wrong
+    return connection
+
+
 def open_copy(source: Connection) -> Connection:
     """A private in-memory copy of a database."""
     copy = Connection(":memory:")
@@ -204,12 +245,17 @@ def _bound_the_wal(connection: Connection) -> None:
 
 def truncate_wal(connection: Connection) -> bool:
     """Writes the WAL into the file and empties it. False when a reader elsewhere still needs it."""
-    connection.set_busy_timeout(CLOSING_MILLISECONDS)
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except apsw.BusyError:
         return False
     return True
+
+
+def truncate_wal_at_close(connection: Connection) -> bool:
+    """As `truncate_wal`, with little patience for readers elsewhere."""
+    connection.set_busy_timeout(CLOSING_MILLISECONDS)
+    return truncate_wal(connection)
 
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")

@@ -72,6 +72,16 @@ def save(connection: Connection, head: Head) -> None:
     )  # fmt: skip
 
 
+def idle(connection: Connection, since: int) -> list[int]:
+    """The listed sessions whose last event was recorded before `since`, the longest idle first."""
+    rows = fetch(
+        connection,
+        "SELECT session FROM head WHERE created_at IS NOT NULL AND updated_at < ? ORDER BY updated_at, last",
+        (since,),
+    )
+    return [session for (session,) in rows]
+
+
 def listed(connection: Connection, prefix: str, before: int, limit: int) -> list[int]:
     """The listed sessions whose last event is below `before`, newest activity first."""
     rows = fetch(

@@ -77,6 +77,25 @@ def append(connection: Connection, rows: list[Row]) -> None:
         connection.executemany(_INSERT, rows)
 
 
+def rewrite(connection: Connection, after: int, most_events: int, most_bytes: int) -> int:
+    """Writes the first events above `after` anew, as they are, so that they lie without gaps, and returns the last.
+
+    A page keeps the room that taken bodies leave in it, for events are only added at the end. Returns `after` at the
+    end of the log.
+    """
+    upto, room = after, most_bytes
+    sizes = "SELECT seq, coalesce(bytes, 0) FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+    for seq, size in fetch(connection, sizes, (after, most_events)):
+        room -= size
+        if room < 0 and upto > after:
+            break
+        upto = seq
+    rows = fetch(connection, f"SELECT {_COLUMNS}, body FROM event WHERE seq > ? AND seq <= ?", (after, upto))
+    connection.execute("DELETE FROM event WHERE seq > ? AND seq <= ?", (after, upto))
+    connection.executemany(_INSERT, rows)
+    return upto
+
+
 def append_deletion(connection: Connection, seq: int, messages: list[int]) -> None:
     """Writes which messages a delete event deleted, in the order in which they were named."""
     rows = ((seq, n, message) for n, message in enumerate(messages))

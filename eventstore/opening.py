@@ -8,15 +8,45 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 from eventstore import driver, schema
+from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, fetch_one
-from eventstore.errors import CannotOpen, NewerStore, NotAStore, ReadOnlyStore, StoreBusy
+from eventstore.errors import CannotOpen, InvalidArgument, NewerStore, NotAStore, ReadOnlyStore, StoreBusy
 
 MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _RETRY_SECONDS = 0.005
+
+
+def file_name(path: Any) -> str:
+    """The absolute path that a caller means, or `MEMORY`. Raises `InvalidArgument`."""
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise InvalidArgument(f"path must be a file's path or ':memory:', not {path!r}") from None
+    name = os.fsdecode(name)
+    if not name:
+        raise InvalidArgument("path is empty: name a file, or ':memory:' for a store that keeps nothing")
+    if "\0" in name or has_surrogate(name):
+        raise InvalidArgument(f"path must be UTF-8 without NUL, as SQLite names files; not {name!r}")
+    return name if name == MEMORY else os.path.abspath(name)
+
+
+def check_options(reserved: object, retain: object, durability: object, busy_timeout: object, read_only: bool) -> None:
+    """Refuses what a store can't be opened with. Raises `InvalidArgument`."""
+    if isinstance(reserved, str):
+        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
+    if retain not in (None, "current", "all"):
+        raise InvalidArgument(f"retain must be 'current', 'all' or None, not {retain!r}")
+    if durability not in ("full", "normal"):
+        raise InvalidArgument(f"durability must be 'full' or 'normal', not {durability!r}")
+    if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout < 1_000_000:
+        raise InvalidArgument(f"busy_timeout must be a number of seconds, 0 or more; not {busy_timeout!r}")
+    if read_only and retain is not None:
+        raise InvalidArgument("retain changes the file, and read_only=True doesn't: leave one out")
 
 
 def check_file(path: str, *, must_exist: bool) -> None:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from blinker import Signal
 
-from eventstore import checking, deleting, heads, log, opening, reads, replay, searching, tailing
-from eventstore.codec import has_surrogate
+from eventstore import (
+    backup,
+    checking,
+    deleting,
+    heads,
+    log,
+    opening,
+    pruning,
+    reads,
+    replay,
+    scavenging,
+    searching,
+    tailing,
+)
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
@@ -55,8 +67,10 @@ class Sessions:
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
-        _check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
-        database = Database(_file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only)
+        opening.check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
+        database = Database(
+            opening.file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
+        )
         self._handles: dict[str, Session] = {}
         try:
             self._store = Store(
@@ -128,6 +142,14 @@ class Sessions:
             with self._store.read() as connection:
                 found = reads.list_sessions(connection, listed[start : start + LIST_WINDOW])
             yield from found
+
+    def prune(self, idle_for: timedelta, *, dry_run: bool = False) -> list[SessionInfo]:
+        """Deletes the sessions whose last write is longer ago than `idle_for`, and gives what they were.
+
+        The longest idle first, each by a `delete_session` of its own. Times of messages don't count, so that what was
+        just imported stays. `dry_run` only says what it would delete. Raises `InvalidArgument`.
+        """
+        return pruning.prune(self._store, idle_for, dry_run)
 
     # ---- search
 
@@ -253,28 +275,20 @@ class Sessions:
         """Drops the read tables and replays the log into new ones, in one transaction."""
         checking.rebuild(self._store, progress)
 
+    def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+        """Copies the store, as it is at one moment, into a new file `path`, while others read and write.
 
-def _file_name(path: Any) -> str:
-    try:
-        name = os.fspath(path)
-    except TypeError:
-        raise InvalidArgument(f"path must be a file's path or ':memory:', not {path!r}") from None
-    name = os.fsdecode(name)
-    if not name:
-        raise InvalidArgument("path is empty: name a file, or ':memory:' for a store that keeps nothing")
-    if "\0" in name or has_surrogate(name):
-        raise InvalidArgument(f"path must be UTF-8 without NUL, as SQLite names files; not {name!r}")
-    return name if name == opening.MEMORY else os.path.abspath(name)
+        The file is there when it is whole, with the modes of this one. One that is there already is never replaced:
+        `CannotOpen`. Raises `StoreFull`, and inside `transaction()` `InvalidArgument`. `progress` counts pages.
+        """
+        backup.backup(self._store, opening.file_name(path), progress)
 
+    def scavenge(self, *, vacuum: bool = False, progress: Progress | None = None) -> int:
+        """Brings the file to `retain="current"`: takes away what an earlier `retain="all"` kept, and empties the WAL.
 
-def _check_options(reserved: object, retain: object, durability: object, busy_timeout: object, read_only: bool) -> None:
-    if isinstance(reserved, str):
-        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
-    if retain not in (None, "current", "all"):
-        raise InvalidArgument(f"retain must be 'current', 'all' or None, not {retain!r}")
-    if durability not in ("full", "normal"):
-        raise InvalidArgument(f"durability must be 'full' or 'normal', not {durability!r}")
-    if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout < 1_000_000:
-        raise InvalidArgument(f"busy_timeout must be a number of seconds, 0 or more; not {busy_timeout!r}")
-    if read_only and retain is not None:
-        raise InvalidArgument("retain changes the file, and read_only=True doesn't: leave one out")
+        Gives how many bodies (versions of messages, metadata, summaries) it took away. It works in short transactions;
+        broken off, it has done a part, and can be called again. `vacuum` packs what is left and gives the free pages
+        back to the file system. `progress` counts events; then, to pack, events once more, and the pages given back.
+        Raises `InvalidArgument` inside `transaction()`.
+        """
+        return scavenging.scavenge(self._store, vacuum, progress)

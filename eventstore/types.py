@@ -156,6 +156,15 @@ class VerifyReport(JsonReady):
 
 
 @attrs.frozen
+class RecoveryReport(JsonReady):
+    """How many events and living messages were saved, and (what, why) for each thing that is lost or was mended."""
+
+    events: int
+    messages: int
+    lost: tuple[tuple[str, str], ...]
+
+
+@attrs.frozen
 class SearchResult(JsonReady):
     """A message that was found. `content` is the text of its text parts, with a space between them.
 

@@ -45,7 +45,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "searching",
         "checking",
         "measuring",
+        "pruning",
+        "scavenging",
+        "backup",
+        "salvaging",
     ),
+    # a log made from what is left of a damaged one
+    ("remains", "vouching", "mending", "recovering"),
     # the public handles
     ("session", "sessions"),
     # the same calls for an event loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Literal, Self
@@ -106,6 +106,10 @@ class AsyncSessions:
         store = self._store
         return Windowed(store.run_read, lambda: windows(store.sessions.list_sessions(prefix=prefix, limit=limit)))
 
+    async def prune(self, idle_for: timedelta, *, dry_run: bool = False) -> list[SessionInfo]:
+        """As `Sessions.prune`."""
+        return await self._store.run_write(lambda: self._store.sessions.prune(idle_for, dry_run=dry_run))
+
     # ---- search
 
     async def search(
@@ -184,3 +188,13 @@ class AsyncSessions:
         """As `Sessions.rebuild`."""
         told = self._store.on_loop(progress)
         await self._store.run_write(lambda: self._store.sessions.rebuild(progress=told))
+
+    async def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
+        """As `Sessions.backup`."""
+        told = self._store.on_loop(progress)
+        await self._store.run_read(lambda: self._store.sessions.backup(path, progress=told))
+
+    async def scavenge(self, *, vacuum: bool = False, progress: Progress | None = None) -> int:
+        """As `Sessions.scavenge`. It runs beside the writing thread, so that writes of other tasks go on meanwhile."""
+        told = self._store.on_loop(progress)
+        return await self._store.run_read(lambda: self._store.sessions.scavenge(vacuum=vacuum, progress=told))

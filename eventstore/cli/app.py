@@ -28,7 +28,22 @@ TABLE: Final[dict[str, tuple[Entry, ...]]] = {
         Entry("delete", "eventstore.cli.changing:delete", "Delete a session, a branch, or messages."),
         Entry("compact", "eventstore.cli.compacting:compact", "Let a summary stand for the middle of a session."),
     ),
-    "Take care of the file": (Entry("verify", "eventstore.cli.checking:verify", "Check a store against itself."),),
+    "Take care of the file": (
+        Entry("verify", "eventstore.cli.checking:verify", "Check a store against itself."),
+        Entry("rebuild", "eventstore.cli.housekeeping:rebuild", "Make the tables that reads use anew from the log."),
+        Entry("backup", "eventstore.cli.housekeeping:backup", "Copy a store into a new file, while others use it."),
+        Entry("prune", "eventstore.cli.housekeeping:prune", "Delete the sessions that nobody has written to for long."),
+        Entry(
+            "scavenge",
+            "eventstore.cli.housekeeping:scavenge",
+            "Take away all that was replaced or deleted and is still kept.",
+        ),
+        Entry(
+            "recover",
+            "eventstore.cli.recovering:recover",
+            "Write what can be read of a damaged store into a new file.",
+        ),
+    ),
 }
 """The subcommands by what they are for. A test holds the words here against each command's own."""
 

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +153,27 @@ def test_writes_answer(session: Any) -> None:
     assert ids(session.get_history()) == ["q1", "a2"]
     session.clear_messages()
     assert session.get_history() == []
+
+
+def test_housekeeping_answers(opener: Callable[..., Any], tmp_path: Path) -> None:
+    store = opener(tmp_path / "store.db", retain="all")
+    session = store.session("talk")
+    session.append_messages([message("a"), message("b"), message("c")])
+    session.delete_messages(["b", "c"])
+    told: list[tuple[int, int | None]] = []
+    assert store.scavenge(vacuum=True, progress=lambda done, total: told.append((done, total))) == 2
+    store.backup(tmp_path / "copy.db", progress=lambda done, total: told.append((done, total)))
+    assert (4, 4) in told
+    assert told[-1][0] == told[-1][1]
+    with Sessions(tmp_path / "copy.db") as copy:
+        assert ids(copy.session("talk").get_history()) == ["a"]
+    assert [info.session_id for info in store.prune(timedelta(), dry_run=True)] == ["talk"]
+    assert [info.session_id for info in store.prune(timedelta())] == ["talk"]
+    assert list(store.list_sessions()) == []
+    with store.transaction():
+        for call in (store.scavenge, lambda: store.backup(tmp_path / "other.db")):
+            with pytest.raises(InvalidArgument, match="transaction"):
+                call()
 
 
 def test_reads_answer(session: Any, store: Any) -> None:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from tests.benchmarks.appending import append_batch, append_full, append_normal, append_spread, import_batch
 from tests.benchmarks.attachments import append_image, base64_speed, read_images
 from tests.benchmarks.bench import Bench, Benchmark
+from tests.benchmarks.caring import backup, rebuild, scavenge, verify
 from tests.benchmarks.compacting import overlay_reads, threshold_check
 from tests.benchmarks.following import follow_append, follow_process, poll
 from tests.benchmarks.growing import grow_reply
@@ -44,11 +45,15 @@ BENCHMARKS: dict[str, Benchmark] = {
         threshold_check,
         overlay_reads,
         long_tree,
+        verify,
+        rebuild,
         disk,
         import_batch,
         append_spread,
         list_sessions,
         whole_store,
+        scavenge,
+        backup,
         first_read,
         base64_speed,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -54,31 +53,25 @@ def list_sessions(bench: Bench) -> list[Line]:
 
 
 def whole_store(bench: Bench) -> list[Line]:
-    """The log replayed: into a view, beside the tables, into new tables."""
+    """The log replayed into a view."""
     number = bench.sizes.history
 
     def at(sessions: Sessions) -> None:
         with sessions.at(sessions.latest_seq) as view:
             view.session().get_latest_leaf()
 
-    calls: tuple[tuple[str, Callable[[Sessions], object]], ...] = (
-        (f"at() and a first read, {number:,} messages", at),
-        (f"verify(), {number:,} messages", Sessions.verify),
-        (f"rebuild(), {number:,} messages", Sessions.rebuild),
-    )
     with (
         opened(bench.conversations.store(number)) as sessions,
         raw(bench.conversations.raw(number)) as connection,
     ):
         return [
             interleave(
-                what,
+                f"at() and a first read, {number:,} messages",
                 _SCAN,
-                lambda: seconds(partial(call, sessions)),  # noqa: B023 - called before the next turn
+                lambda: seconds(partial(at, sessions)),
                 lambda: seconds(partial(scan, connection)),
                 runs=bench.sizes.few_runs,
             )
-            for what, call in calls
         ]
 
 

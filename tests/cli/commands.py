@@ -83,6 +83,17 @@ COMMANDS: dict[str, Command] = {
         json="object",
     ),
     "verify": Command(((),), ((SESSION,),), json="object", names_session=False, tells_damage=True),
+    "rebuild": Command(((),), ((SESSION,),), file="writes", json="object", names_session=False),
+    "backup": Command((("{new}",),), ((),), json="object", names_session=False),
+    "prune": Command(
+        (("--idle", "0s", "--dry-run"), ("--idle", "90d", "--yes"), ("--idle", "0s", "--yes")),
+        ((), ("--idle", "0s"), ("--idle", "soon", "--yes")),
+        file="writes",
+        names_session=False,
+        silent=(("--idle", "90d", "--yes"),),
+    ),
+    "scavenge": Command(((),), ((SESSION,),), file="writes", json="object", names_session=False),
+    "recover": Command((("{new}",),), ((),), json="object", names_session=False, tells_damage=True, mends=True),
 }
 
 CALLS: tuple[tuple[str, ...], ...] = tuple(

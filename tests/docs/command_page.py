@@ -25,6 +25,8 @@ from click.testing import CliRunner
 from eventstore import (
     Compaction,
     ImportReport,
+    MessageInfo,
+    RecoveryReport,
     SearchResult,
     SessionInfo,
     VerifyReport,
@@ -110,6 +112,11 @@ JSON: Final[dict[str, Json]] = {
         "[Compaction](messages.md#compaction). It is null when there was nothing to compact.",
     ),
     "verify": Json("object", "store", fields(VerifyReport), "A [VerifyReport](messages.md#verifyreport)."),
+    "rebuild": Json("object", "store", ("events",)),
+    "backup": Json("object", "copy", ("path", "bytes")),
+    "prune": Json("line", "session that goes", fields(SessionInfo), "A [SessionInfo](messages.md#sessioninfo)."),
+    "scavenge": Json("object", "store", ("dropped", "bytes_before", "bytes"), "`dropped` counts old versions."),
+    "recover": Json("object", "copy", fields(RecoveryReport), "A [RecoveryReport](messages.md#recoveryreport)."),
 }
 """The shapes, by command. A test holds them against what the commands print."""
 
@@ -144,6 +151,11 @@ NOTES: Final[dict[str, str]] = {
         "ends with status 1. With a blank output, or nothing to compact, nothing is changed and it ends with 0."
     ),
     "verify": "See [Check and repair a store](../howto/verify.md).",
+    "rebuild": "See [Check and repair a store](../howto/verify.md#the-tables-are-wrong).",
+    "backup": "See [Keep a file in order](../howto/housekeeping.md#copy-a-store-that-is-in-use).",
+    "prune": "See [Keep a file in order](../howto/housekeeping.md#delete-what-nobody-has-used-for-long).",
+    "scavenge": "See [Keep a file in order](../howto/housekeeping.md#stop-keeping-every-version).",
+    "recover": "See [Check and repair a store](../howto/verify.md#the-log-is-wrong).",
 }
 
 INTRODUCTION: Final = """\

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,13 @@ def _rows(*ids: str, parent_id: str | None = "m2") -> list[ImportRow]:
 UNSTORABLE: Any = {**message("m9"), "parts": [{"type": "data-x", "data": {1, 2}}]}
 
 VERBS: dict[str, Verb] = {
+    "prune": Verb(  # first: it deletes every session that is there
+        "Sessions.prune",
+        lambda s: s.sessions.prune(timedelta()),
+        ("delete_session",),
+        lambda s: s.sessions.prune(timedelta(microseconds=-1)),
+        InvalidArgument,
+    ),
     "append": Verb(
         "Session.append_message",
         lambda s: s.append_message(message("m5"), expected_leaf="m3"),
@@ -248,8 +255,8 @@ READS = {
 }
 """Public methods that log nothing."""
 
-REPLAYS = {"Session": {"on_compaction", "compact_after"}, "Sessions": {"rebuild"}}
-"""Public methods that change what is in memory, or the read tables to what they were."""
+REPLAYS = {"Session": {"on_compaction", "compact_after"}, "Sessions": {"rebuild", "scavenge"}}
+"""Public methods that change what is in memory, the read tables to what they were, or what nothing shows."""
 
 
 def perform_all(path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,10 @@ def test_no_use_after_close(path: Path) -> None:
         lambda: sessions.at(0),
         lambda: sessions.verify(),
         lambda: sessions.rebuild(),
+        lambda: sessions.scavenge(),
+        lambda: sessions.prune(timedelta()),
+        lambda: sessions.prune(timedelta(), dry_run=True),
+        lambda: sessions.backup(path.with_name("copy.db")),
         lambda: sessions.transaction().__enter__(),
         lambda: sessions.subscribe(print),
         lambda: sessions.subscribe(print, after=0),
@@ -94,7 +99,7 @@ def test_views_and_checks_are_refused_inside_a_transaction(sessions: Sessions) -
     chain(session, "a")
     with sessions.transaction():
         chain(session, "b")
-        for call in (lambda: sessions.at(2), lambda: sessions.at(1), sessions.verify):
+        for call in (lambda: sessions.at(2), lambda: sessions.at(1), sessions.verify, sessions.scavenge):
             with pytest.raises(InvalidArgument, match="transaction"):
                 call()
     with sessions.at(2) as view:

@@ -76,3 +76,19 @@ def test_a_table_that_does_not_fit_the_log_is_found_by_verify_and_rebuilt(store:
         assert sessions.verify().ok
         assert ids(sessions.session().get_history()) == ["a", "b", "c"]
         assert sessions.session().get_message("c") == message("c")
+
+
+@pytest.mark.parametrize("damage", ["SET at = at + 1", "SET at = at - 9", "SET attachment = 3 - attachment"])
+def test_an_attachment_in_another_place_is_found_by_verify(path: Path, damage: str) -> None:
+    """Digests are of texts without their media: what is put in where is held against the size, and the text around."""
+    with Sessions(path) as sessions:
+        for message_id, data in (("a", "AAAA" * 400), ("b", "BBBB" * 500)):
+            image = {"type": "file", "mediaType": "image/png", "url": f"data:image/png;base64,{data}"}
+            sessions.session().append_message({"id": message_id, "role": "user", "parts": [image]})
+        assert sessions.verify().ok
+    theirs = sqlite3.connect(path)
+    theirs.execute(f"UPDATE piece {damage} WHERE event = 1")
+    theirs.commit()
+    theirs.close()
+    with Sessions(path) as sessions:
+        assert "event 1: its attachments aren't where they were taken out" in sessions.verify().problems
