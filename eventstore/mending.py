@@ -20,7 +20,7 @@ from eventstore import codec, log, schema, summaries, tree
 from eventstore.driver import Connection, fetch
 from eventstore.fold import Fold
 from eventstore.log import Envelope
-from eventstore.remains import SUMMARIES, Found, Remains, Unfit, check_shape, title
+from eventstore.remains import SUMMARIES, Found, Remains, Unfit, shaped, title
 from eventstore.salvaging import Salvage
 from eventstore.tree import Position, Range
 from eventstore.vouching import Vouching, identity, unvouched_identity
@@ -91,8 +91,8 @@ class Mender:
     def _write(self, envelope: Envelope, row: str | None, session: Remains) -> None:
         if not session.last:
             log.add_session(self._connection, session.key, session.name)
-        envelope.session = session.key
-        envelope.back = envelope.seq - session.last if session.last else 0
+        back = envelope.seq - session.last if session.last else 0
+        envelope = envelope._replace(session=session.key, back=back)
         session.last = envelope.seq
         self._next = envelope.seq + 1
         self._now = envelope.recorded_at
@@ -122,7 +122,7 @@ class Mender:
 
     def _prepared(self, e: Envelope, row: str | None) -> Found:
         """An event with its session and its body, as far as both can be vouched for."""
-        check_shape(e)
+        e = shaped(e)
         before = self._session_of.get(e.seq - e.back)
         if not 0 < e.session <= e.seq or e.back < 0 or (e.back > 0 and before not in (None, e.session)):
             raise Unfit("its links don't fit: it can't be told which session it is of")
@@ -130,13 +130,13 @@ class Mender:
         if session is None:
             session = self._sessions[e.session] = Remains(e.seq, self._name(e.session))
         had_body, number = e.digest is not None, e.session
-        row, value = self._bodies.take(e, row)
+        e, row, value = self._bodies.take(e, row)
         event = Found(e, session, row, value)
         if not _FIRST_TIME <= e.recorded_at <= _LAST_TIME:
-            e.recorded_at = self._now
+            event.change(recorded_at=self._now)
             self._tell(event, "its time is lost: it has that of the event before it")
         if e.created_at is not None and not _FIRST_TIME <= e.created_at <= _LAST_TIME:
-            e.created_at = None
+            event.change(created_at=None)
         lost = had_body and value is None
         if lost and e.type in (log.APPEND, log.IMPORT) and not self._salvage.knows(number, e.id or "", e.seq):
             raise Unfit("what it says is lost, and whether its id is right can't be told")
@@ -192,19 +192,19 @@ class Mender:
 
     def _append(self, event: Found) -> None:
         e, session = event.envelope, event.session
-        e.id, e.role = identity(event.value) or (e.id, e.role)
-        if not e.id or not e.role or (event.value is None and "\0" in e.id + e.role):  # a torn page is zeros
+        message_id, role = identity(event.value) or (e.id, e.role)
+        if not message_id or not role or (event.value is None and "\0" in message_id + role):  # a torn page is zeros
             raise Unfit("its id or its role is lost")
-        if e.id in session.numbers:
-            raise Unfit(f"session {session.name!r} has a message {e.id!r} already")
+        if message_id in session.numbers:
+            raise Unfit(f"session {session.name!r} has a message {message_id!r} already")
+        event.change(id=message_id, role=role)
         parent = self._message(event, e.parent)
         if parent is None and e.parent is not None:
             parent = session.nearest(e.parent)
             place = "it is a root" if parent is None else f"it hangs on {session.living[parent]!r}"
             self._tell(event, f"its parent, event {e.parent}, is lost: {place} now")
         touch = self._fold.head(session.key).touch
-        e.message, e.parent, e.touch = None, parent, None if touch == parent else touch
-        e.bytes, e.tokens = max(e.bytes or 0, 0), max(e.tokens or 0, 0)
+        event.change(message=None, parent=parent, touch=None if touch == parent else touch, **_sizes(e))
 
     def _update(self, event: Found) -> None:
         e, session = event.envelope, event.session
@@ -213,14 +213,13 @@ class Mender:
         if named is not None and (message is None or session.living[message] != named[0]):
             message = session.numbers.get(named[0])
         if message is not None:
-            e.message, e.role = message, named[1] if named else e.role
-            e.bytes, e.tokens = max(e.bytes or 0, 0), max(e.tokens or 0, 0)
+            event.change(message=message, role=named[1] if named else e.role, **_sizes(e))
             return
-        e.id, e.role = named or unvouched_identity(event.row) or (None, None)
-        if e.id is None:
+        named = named or unvouched_identity(event.row)
+        if named is None:
             raise Unfit(f"the message that it changes, event {e.message}, is lost")
         lost = e.message or e.seq
-        e.type, e.parent = log.APPEND, lost
+        event.change(type=log.APPEND, id=named[0], role=named[1], parent=lost)
         self._stands_for[lost] = e.seq
         self._append(event)
         self._tell(event, f"the event that wrote it first, {lost}, is lost: this version stands for it")
@@ -232,25 +231,24 @@ class Mender:
             raise Unfit("what it deleted is lost, or can't be told")
 
     def _select(self, event: Found) -> None:
-        e = event.envelope
-        e.message = self._message(event, e.message)
-        if e.message is None:
+        message = self._message(event, event.envelope.message)
+        if message is None:
             raise Unfit("the message that it selects is lost")
-        e.touch = self._fold.head(event.session.key).touch
+        event.change(message=message, touch=self._fold.head(event.session.key).touch)
 
     def _keep(self, event: Found) -> None:
         """It says nothing but what it is."""
 
     def _compact(self, event: Found) -> None:
         e = event.envelope
-        e.message, e.parent = (self._stands_for.get(seq or 0, seq) for seq in (e.message, e.parent))
+        covered = [self._stands_for.get(seq or 0, seq) for seq in (e.message, e.parent)]
         self._fold.flush()
-        first, last = self._anchor(event, e.message), self._anchor(event, e.parent)
+        first, last = (self._anchor(event, seq) for seq in covered)
         if not e.id or first is None or last is None or first.seq > last.seq:
             raise Unfit("what it sums up is lost")
         if not tree.holds(self._connection, Range(last.chain, last.seq + 1), first):
             raise Unfit("what it sums up is no path any more")
-        e.role, e.bytes, e.tokens = "assistant", max(e.bytes or 0, 0), max(e.tokens or 0, 0)
+        event.change(message=covered[0], parent=covered[1], role="assistant", **_sizes(e))
 
     def _anchor(self, event: Found, seq: int | None) -> Position | None:
         session = event.session.key
@@ -258,6 +256,11 @@ class Mender:
             return None
         living = tree.find_seq(self._connection, session, seq, event.session.living.get(seq, ""))
         return living or summaries.anchor(self._connection, session, seq)
+
+
+def _sizes(e: Envelope) -> dict[str, int]:
+    """The sizes that an event names, as far as they can be such."""
+    return {"bytes": max(e.bytes or 0, 0), "tokens": max(e.tokens or 0, 0)}
 
 
 _MEND: dict[int, Callable[[Mender, Found], None]] = {

@@ -55,14 +55,18 @@ class Found:
     value: Any  # what its body says, where that can be vouched for
     deleted: list[int] = attrs.field(factory=list)
 
+    def change(self, **fields: Any) -> None:
+        """Gives the envelope other fields."""
+        self.envelope = self.envelope._replace(**fields)
+
 
 def title(e: Envelope) -> str:
     """How an event is named to the person."""
     return f"event {e.seq} ({log.TYPE_NAMES.get(e.type, 'of an unknown type')})"
 
 
-def check_shape(e: Envelope) -> None:
-    """Sets the type right where the other fields tell it. Raises `Unfit` where they fit another one and don't."""
+def shaped(e: Envelope) -> Envelope:
+    """With the type set right where the other fields tell it. Raises `Unfit` where they fit another one and don't."""
     if e.id is not None:
         fitting: tuple[int, ...] = SUMMARIES if e.message is not None else (log.APPEND, log.IMPORT)
     elif e.message is not None:
@@ -72,4 +76,5 @@ def check_shape(e: Envelope) -> None:
     if e.type not in fitting:
         if log.DELETE in fitting:
             raise Unfit("what it did can't be told")
-        e.type = fitting[0]
+        return e._replace(type=fitting[0])
+    return e

@@ -9,6 +9,7 @@ from typing import Any
 
 from eventstore import attachments, bodies, codec, strict
 from eventstore.bodies import Hole
+from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.log import Envelope
 from eventstore.media import Taken
@@ -26,19 +27,17 @@ class Vouching:
         self._with_media: set[int] = set()  # owners of texts that attachments were taken out of, or should have been
         self._owners: set[int] = set()  # events whose body goes on in pieces
 
-    def take(self, e: Envelope, row: str | None) -> tuple[str | None, Any]:
-        """(what the event's row is to hold, what its body says), each `None` when it is lost. Sets its flags and size.
+    def take(self, e: Envelope, row: str | None) -> tuple[Envelope, str | None, Any]:
+        """The event with its flags and size set right, what its row is to hold, and what its body says: each of the
+        two `None` when it is lost.
 
         A row's text may have to stay though nothing can be said of it: later versions may stand on it.
         """
         owns = self._take_pieces(e)
-        value = None if e.digest is None else self._checked(e, row)
-        e.flags = e.flags & bodies.STRICT | owns
-        if value is None:
-            e.digest = None
-            if not owns:
-                return None, None
-        return row, value
+        checked = None if e.digest is None else self._checked(e, row)
+        if checked is None:
+            return e._replace(flags=e.flags & bodies.STRICT | owns, digest=None), row if owns else None, None
+        return e._replace(flags=checked.flags | owns, bytes=checked.size), row, checked.value
 
     def forget(self, seq: int) -> None:
         """Takes the pieces of an event away that can't stand."""
@@ -79,8 +78,8 @@ class Vouching:
             self._attachments[key] = None if found is None else attachments.store_slices(self._connection, *found)
         return self._attachments[key]
 
-    def _checked(self, e: Envelope, row: str | None) -> Any:
-        """What a body says, `None` unless it is what was written."""
+    def _checked(self, e: Envelope, row: str | None) -> Encoded | None:
+        """A body, `None` unless it is what was written."""
         owner = e.base or e.seq
         if e.seq >= self._broken.get(owner, e.seq + 1):
             return None
@@ -95,13 +94,10 @@ class Vouching:
         size = len(text.encode()) + sum(hole.length for hole in holes)
         if owner in self._with_media and not (size == e.bytes and self._in_place(text, e.flags, holes)):
             return None
-        e.bytes = size
         plain = _plainly(text)
         if plain is not None:
-            e.flags &= ~bodies.STRICT
-            return plain
-        e.flags |= bodies.STRICT
-        return strict.decode(text)
+            return Encoded(text, plain, size, 0)
+        return Encoded(text, strict.decode(text), size, bodies.STRICT)
 
     def _in_place(self, text: str, flags: int, holes: list[Hole]) -> bool:
         """Whether attachments are where a write would have taken them out: no digest covers that."""

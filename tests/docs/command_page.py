@@ -25,7 +25,6 @@ from click.testing import CliRunner
 from eventstore import (
     Compaction,
     ImportReport,
-    MessageInfo,
     RecoveryReport,
     SearchResult,
     SessionInfo,
