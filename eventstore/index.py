@@ -22,7 +22,7 @@ from eventstore import texts, words
 from eventstore.driver import Connection, Error, Tokenizer, fetch, fetch_one, fts5_tokenize_option
 from eventstore.texts import Batch
 
-VERSION = 1  # of how a text becomes rows: an index of another one is made anew
+VERSION = 2  # of how a text becomes rows: an index of another one is made anew
 LONG = 1 << 40  # rows from here on are parts of long texts
 ERASE_EACH = 64  # from so many texts at once, removing plainly and rewriting the index is quicker than erasing each
 _SEPARATOR = 12  # bytes: words that begin alike for so long may stay behind as a separator of the index's pages

@@ -19,7 +19,7 @@ from eventstore.driver import Tokenizer
 _QUOTES = str.maketrans("“”„", '"""')
 _SHORTEST_STEM = 2
 _BETWEEN = "\x1f"  # no tokenizer's word holds it
-_STEM_ENDINGS = ("", "e", "i")  # what the stemmer leaves at the end of a word that it has shortened
+_STEM_ENDINGS = ("", "e", "i", "l")  # what the stemmer leaves at the end of a word that it has shortened
 
 
 class Words:

@@ -11,27 +11,22 @@ from typing import NamedTuple, TypeAlias
 
 from eventstore import words
 from eventstore.driver import Tokenizer, grapheme_breaks
+from eventstore.forms import Forms, Match, count_words
 from eventstore.query import Query, Term, Words
 
 WIDTH = 160  # characters of a snippet, at most, without the dots
 LEAD = 40  # of them before the first match, at most
 BLOCK = 4_000  # characters looked at together
 _SHOWN_WORDS = 16
+_FEW = 4  # terms that are looked for one by one
 _DOTS = "…"
 
 Highlights: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class Match(NamedTuple):
-    """Where a term stands in a text, and the term's number in the query."""
-
-    start: int
-    end: int
-    term: int
-
-
 class Looked(NamedTuple):
-    """What a text has of a query: how often each term occurs, among how many words, and where, if it is short."""
+    """What a text has of a query: how often each term occurs, among how many words, and where, if it is short: in bytes
+    of the text as the tokenizer gets it."""
 
     counts: list[int]
     words: int
@@ -57,12 +52,16 @@ class Finder:
         self._plain = plain
         self._single = {term.stems[0]: number for number, term in enumerate(query.terms) if term.is_word}
         self._others = [(number, term) for number, term in enumerate(query.terms) if not term.is_word]
+        self._forms: list[Forms] = []  # of every term, where these are quicker
+        if not self._others and len(self._single) <= _FEW and all(map(Forms.is_quick, self._single)):
+            self._forms = [Forms(number, stem, stemming) for stem, number in self._single.items()]
 
     def look(self, text: str) -> Looked:
         """How often each term occurs in a text, how many words it has and, if it is short, where the terms are."""
+        prepared = words.plain(text)
         if len(text) > BLOCK:
-            return self._look_long(words.plain(text))
-        matches, count = self._matches(text)
+            return self._look_long(prepared)
+        matches, count = self._matches(prepared)
         if len(self._query.terms) == 1:
             return Looked([len(matches)], count, matches)
         counts = [0] * len(self._query.terms)
@@ -70,10 +69,17 @@ class Finder:
             counts[match.term] += 1
         return Looked(counts, count, matches)
 
-    def _matches(self, text: str) -> tuple[list[Match], int]:
-        """(what matches in a text, in order; how many words it has)."""
-        is_ascii = text.isascii()
-        prepared = text if is_ascii else words.plain(text)
+    def _matches(self, prepared: str) -> tuple[list[Match], int]:
+        """(what matches in a prepared text, in order; how many words it has)."""
+        if self._forms and prepared.isascii():
+            lowered = prepared.lower()
+            first, *others = self._forms
+            found = first.matches(lowered)
+            for forms in others:
+                found += forms.matches(lowered)
+            if others:
+                found.sort()
+            return found, count_words(prepared)
         spans = self._stemming.spans(prepared)
         single = self._single
         found = [Match(start, end, single[word]) for start, end, word in spans if word in single]
@@ -83,9 +89,6 @@ class Finder:
                 last = len(term.stems) - 1
                 found += [Match(spans[place][0], spans[place + last][1], number) for place in term.places(there)]
             found.sort()
-        if found and not is_ascii:
-            offsets = words.plain_offsets(text)
-            found = [Match(bisect_right(offsets, m.start) - 1, bisect_left(offsets, m.end), m.term) for m in found]
         return found, len(spans)
 
     def _words(self, prepared: str, stems: list[str]) -> Words:
@@ -115,14 +118,18 @@ class Finder:
         return Looked(counts, length, None)
 
     def cut(self, content: str, matches: list[Match] | None) -> tuple[str, Highlights]:
-        """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other."""
+        """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other.
+
+        `matches` are those that `look` gave.
+        """
         terms = len(self._query.terms)
         if matches is not None:
-            return _cut(_Block(0, content, matches, *_most_terms(matches, terms)), len(content))
+            found = _in_characters(content, matches)
+            return _cut(_Block(0, content, found, *_most_terms(found, terms)), len(content))
         best = _Block(0, next(_blocks(content)), [], 0, 0)
         start = 0
         for text in _blocks(content):
-            found, _ = self._matches(text)
+            found = _in_characters(text, self._matches(words.plain(text))[0])
             most, first = _most_terms(found, terms)
             if most > best.terms:
                 best = _Block(start, text, found, most, first)
@@ -134,6 +141,14 @@ class Finder:
             alone = Query(tuple(stems.values())[:_SHOWN_WORDS])
             return Finder(alone, self._stemming, self._plain).cut(content, None)
         return _cut(best, len(content))
+
+
+def _in_characters(text: str, matches: list[Match]) -> list[Match]:
+    """The places in `text` itself of what was found in it as it was prepared."""
+    if not matches or text.isascii():
+        return matches
+    offsets = words.plain_offsets(text)
+    return [Match(bisect_right(offsets, m.start) - 1, bisect_left(offsets, m.end), m.term) for m in matches]
 
 
 def _blocks(content: str) -> Iterator[str]:
@@ -182,7 +197,7 @@ def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
         if start < low or end > high:
             continue
         if not is_ascii:
-            start, end = breaks[bisect_right(breaks, start) - 1], breaks[bisect_left(breaks, end)]
+            start, end = _break_before(breaks, start), _break_after(breaks, end)
         start, end = start + shift, end + shift
         if spans and start < spans[-1][1]:
             start, end = spans[-1][0], max(end, spans.pop()[1])
@@ -194,19 +209,25 @@ def _bounds(line: str, breaks: Sequence[int], first: int) -> tuple[int, int]:
     """Where a long line is cut: between words where it can be, else between whole characters."""
     low = max(0, min(first - LEAD, len(line) - WIDTH))
     if low:
-        low = breaks[bisect_left(breaks, low)]
+        low = _break_after(breaks, low)
         space = line.find(" ", low - 1, first)
-        low = space + 1 if space >= 0 and _is_break(breaks, space + 1) else low
+        low = space + 1 if space >= 0 and _break_after(breaks, space + 1) == space + 1 else low
     high = min(len(line), low + WIDTH)
     if high < len(line):
-        high = breaks[bisect_right(breaks, high) - 1]
+        high = _break_before(breaks, high)
         space = line.rfind(" ", low + WIDTH // 2, high + 1)
-        high = space if space >= 0 and _is_break(breaks, space) else high
+        high = space if space >= 0 and _break_after(breaks, space) == space else high
     return low, max(low, high)
 
 
-def _is_break(breaks: Sequence[int], at: int) -> bool:
-    return breaks[bisect_left(breaks, at)] == at
+def _break_before(breaks: Sequence[int], at: int) -> int:
+    """The last break that isn't behind `at`."""
+    return at if isinstance(breaks, range) else breaks[bisect_right(breaks, at) - 1]
+
+
+def _break_after(breaks: Sequence[int], at: int) -> int:
+    """The first break that isn't before `at`."""
+    return at if isinstance(breaks, range) else breaks[bisect_left(breaks, at)]
 
 
 def _shown(char: str) -> str:

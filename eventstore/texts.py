@@ -68,8 +68,9 @@ def _read_current(connection: Connection, hashes: list[int], versions: Container
             yield version, text
 
 
-def is_current(connection: Connection, session: int, message: int, message_id: str, version: int) -> bool:
+def is_current(connection: Connection, session: int, message: int, version: int) -> bool:
     """Whether a version is what a living message reads as. In the file's own index each is."""
+    message_id = log.message_id(connection, message)
     return bool(
         fetch(
             connection,

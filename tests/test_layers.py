@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold", "texts", "index"),
     # reads of one state, and the feed
     ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "tailing"),
-    ("query", "snippets", "weighing"),
+    ("query", "forms", "snippets", "weighing"),
     # what the parts of one store share
     ("store",),
     # one module for each thing that is done to it
