@@ -58,11 +58,12 @@ class Forms:
 
     def matches(self, text: str) -> list[Match]:
         """Where they are in an ASCII text in lower case."""
+        beginning = self._beginning
         found: list[Match] = []
-        at = text.find(self._beginning)
+        at = text.find(beginning)
         while at >= 0:
             end = _REST.match(text, at).end()  # type: ignore[union-attr]  # it matches anywhere
             if (at == 0 or not text[at - 1].isalnum()) and self._known[text[at:end]]:
                 found.append(Match(at, end, self._number))
-            at = text.find(self._beginning, end)
+            at = text.find(beginning, end)
         return found

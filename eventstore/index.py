@@ -57,8 +57,8 @@ def state_if_there(connection: Connection) -> State | None:
         return state(connection)
 
 
-def create(connection: Connection, schema: str = "main") -> None:
-    """Makes an empty index; in `temp`, one that hides the file's."""
+def create(connection: Connection, schema: str = "main", after: int = 0) -> None:
+    """Makes an empty index of the versions after a cursor; in `temp`, one that hides the file's."""
     connection.execute(
         f"CREATE VIRTUAL TABLE {schema}.search USING fts5"
         f"(text, content='', detail=none, columnsize=0, tokenize=\"{fts5_tokenize_option()}\")"
@@ -68,7 +68,7 @@ def create(connection: Connection, schema: str = "main") -> None:
         f"CREATE TABLE {schema}.search_index (version INTEGER NOT NULL, seq INTEGER NOT NULL, "
         "messages INTEGER NOT NULL, words INTEGER NOT NULL, long INTEGER NOT NULL)"
     )
-    connection.execute(f"INSERT INTO {schema}.search_index VALUES (?, 0, 0, 0, 0)", (VERSION,))
+    connection.execute(f"INSERT INTO {schema}.search_index VALUES (?, ?, 0, 0, 0)", (VERSION, after))
 
 
 def drop(connection: Connection) -> None:

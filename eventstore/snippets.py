@@ -73,13 +73,12 @@ class Finder:
         """(what matches in a prepared text, in order; how many words it has)."""
         if self._forms and prepared.isascii():
             lowered = prepared.lower()
-            first, *others = self._forms
-            found = first.matches(lowered)
-            for forms in others:
-                found += forms.matches(lowered)
-            if others:
+            found = self._forms[0].matches(lowered)
+            if len(self._forms) > 1:
+                for forms in self._forms[1:]:
+                    found += forms.matches(lowered)
                 found.sort()
-            return found, count_words(prepared)
+            return found, count_words(lowered)
         spans = self._stemming.spans(prepared)
         single = self._single
         found = [Match(start, end, single[word]) for start, end, word in spans if word in single]

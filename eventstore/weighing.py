@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from math import log as ln
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -16,10 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 import attrs
 
 from eventstore import clock, log, paths, texts
+from eventstore.beside import Source
 from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
 from eventstore.forms import Match
-from eventstore.index import LONG, State
+from eventstore.index import LONG
 from eventstore.query import Query, Term
 from eventstore.snippets import Finder
 from eventstore.tree import ENDLESS
@@ -85,15 +86,16 @@ _VERSION = "v.seq, v.message, v.session, v.role, v.flags, v.base, v.body, v.id, 
 
 
 class Search:
-    """A query at work on one state. `beside`: the index is one in memory, which keeps what has left the file's."""
+    """A query at work on one state of the store, with the indexes to ask, the one of newer versions first."""
 
-    def __init__(self, connection: Connection, asked: Query, filters: Filters, now: State, *, beside: bool) -> None:
+    def __init__(self, connection: Connection, asked: Query, filters: Filters, sources: Sequence[Source]) -> None:
         self._connection = connection
         self._query = asked
         self._where = filters.where(connection)
-        self._state = now
-        self._beside = beside
-        self._per_word = _SATURATION * _LENGTH * now.messages / max(now.words, 1)  # what a word more weighs against
+        self._sources = [source for source in sources if source.state.messages]
+        self._messages = sum(source.state.messages for source in sources)
+        words = sum(source.state.words for source in sources)
+        self._per_word = _SATURATION * _LENGTH * self._messages / max(words, 1)  # what a word more weighs against
         self._finder = Finder(asked, Tokenizer(connection), Tokenizer(connection, stems=False))
         self._fitted = 0  # messages that fit, as far as they were looked at
         self._names: dict[int, str] = {}
@@ -101,7 +103,7 @@ class Search:
 
     def best(self, limit: int | None) -> list[SearchResult]:
         """The results, all of them or the best."""
-        if self._where is None or not self._state.messages:
+        if self._where is None:
             return []
         best: list[_Found] = []
         for found in self._fitting(limit):
@@ -144,24 +146,32 @@ class Search:
 
     def _candidates(self) -> Iterator[Row]:
         """The versions whose rows have all the words, newest first."""
-        expressions = self._query.expressions
-        if len(expressions) <= _TOGETHER:
-            short = self._windows(" AND ".join(expressions))
-        else:
-            together = [" AND ".join(expressions[i : i + _TOGETHER]) for i in range(0, len(expressions), _TOGETHER)]
-            short = self._common(together, 0, LONG)
-        if not self._state.long:
-            return short
-        return heapq.merge(short, self._common(expressions, LONG, ENDLESS), key=itemgetter(0), reverse=True)
+        return chain.from_iterable(map(self._from, self._sources))
 
-    def _windows(self, expression: str) -> Iterator[Row]:
+    def _from(self, source: Source) -> Iterator[Row]:
+        found = self._short(source)
+        if source.state.long:
+            long = self._common(source, self._query.expressions, LONG, ENDLESS)
+            found = heapq.merge(found, long, key=itemgetter(0), reverse=True)
+        return filter(self._is_current, found) if source.is_checked else found
+
+    def _is_current(self, row: Row) -> bool:
+        version, message, session, *_ = row
+        return texts.is_current(self._connection, session, version if message is None else message, version)
+
+    def _short(self, source: Source) -> Iterator[Row]:
+        expressions = self._query.expressions
+        together = [" AND ".join(expressions[i : i + _TOGETHER]) for i in range(0, len(expressions), _TOGETHER)]
+        return self._windows(source, together[0]) if len(together) == 1 else self._common(source, together, 0, LONG)
+
+    def _windows(self, source: Source, expression: str) -> Iterator[Row]:
         assert self._where is not None
         conditions, bindings = self._where
         high, window = LONG, _WINDOW
         while True:
             rows = fetch(
                 self._connection,
-                f"SELECT {_VERSION} FROM search s CROSS JOIN event v ON v.seq = s.rowid "
+                f"SELECT {_VERSION} FROM {source.schema}.search s CROSS JOIN event v ON v.seq = s.rowid "
                 f"WHERE s.search MATCH ? AND s.rowid < ?{conditions} ORDER BY s.rowid DESC LIMIT ?",
                 (expression, high, *bindings, window),
             )
@@ -170,7 +180,7 @@ class Search:
                 return
             high, window = rows[-1][0], min(2 * window, _WIDEST_WINDOW)
 
-    def _common(self, expressions: Sequence[str], low: int, high: int) -> Iterator[Row]:
+    def _common(self, source: Source, expressions: Sequence[str], low: int, high: int) -> Iterator[Row]:
         """The versions that fit every expression, if need be each in another of their rows."""
         assert self._where is not None
         conditions, bindings = self._where
@@ -178,7 +188,7 @@ class Search:
         for expression in expressions:
             rows = fetch(
                 self._connection,
-                f"SELECT v.seq FROM search s CROSS JOIN event v ON v.seq = s.rowid & {LONG - 1} "
+                f"SELECT v.seq FROM {source.schema}.search s CROSS JOIN event v ON v.seq = s.rowid & {LONG - 1} "
                 f"WHERE s.search MATCH ? AND s.rowid >= ? AND s.rowid < ?{conditions}",
                 (expression, low, high, *bindings),
             )
@@ -192,11 +202,8 @@ class Search:
     # ---- from the texts
 
     def _weigh(self, row: Row) -> _Found | None:
-        """A candidate with its score, `None` when its text doesn't fit, or isn't a living message's any more."""
-        version, message, session, _, flags, base, body, *_ = row
-        seq = version if message is None else message
-        if self._beside and not texts.is_current(self._connection, session, seq, version):
-            return None
+        """A candidate with its score, `None` when its text doesn't fit."""
+        version, message, _, _, flags, base, body, *_ = row
         content = texts.read_row(self._connection, version, flags, base, body)
         counts, length, matches = self._finder.look(content)
         if not all(counts):
@@ -207,7 +214,7 @@ class Search:
         else:
             weights = self._weights or self._weigh_terms()
             score = sum(w * n * (_SATURATION + 1) / (n + norm) for w, n in zip(weights, counts, strict=True))
-        return _Found(score, seq, row, content, matches)
+        return _Found(score, version if message is None else message, row, content, matches)
 
     def _weigh_terms(self) -> list[float]:
         """How much each term tells: the fewer messages have it, the more."""
@@ -215,12 +222,13 @@ class Search:
         return self._weights
 
     def _weigh_count(self, count: int) -> float:
-        return ln(1 + (max(self._state.messages - count, 0) + 0.5) / (count + 0.5))
+        return ln(1 + (max(self._messages - count, 0) + 0.5) / (count + 0.5))
 
     def _count(self, term: Term) -> int:
-        (count,) = fetch_one(
-            self._connection,
-            "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)",
-            (" AND ".join(islice(term.expressions, _TOGETHER)), _MOST_COUNTED),
+        """How many rows have it."""
+        expression = " AND ".join(islice(term.expressions, _TOGETHER))
+        counted = "SELECT count(*) FROM (SELECT 1 FROM {}.search WHERE search MATCH ? LIMIT ?)"
+        return sum(
+            fetch_one(self._connection, counted.format(source.schema), (expression, _MOST_COUNTED))[0]
+            for source in self._sources
         )
-        return int(count)

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # SQLite: the border, the file's tables, connections and transactions
     ("driver", "schema", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold", "texts", "index"),
+    ("log", "heads", "attachments", "bodies", "tree", "summaries", "fold", "texts", "index", "beside"),
     # reads of one state, and the feed
     ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "tailing"),
     ("query", "forms", "snippets", "weighing"),
