@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest.mock import patch
 
-import apsw
 import attrs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,39 +16,14 @@ from eventstore import (
     SearchResult,
     Session,
     Sessions,
-    index,
-    searching,
     snippets,
-    texts,
-    weighing,
     words,
 )
 from eventstore.driver import Connection, Tokenizer, grapheme_breaks
 from tests.property import search_oracle
+from tests.property.limits import small_search_limits
 from tests.property.search_oracle import ALL, Asked
-
-SMALL: tuple[tuple[object, str, int], ...] = (
-    (index, "ERASE_EACH", 2),
-    (searching, "IDLE_EVENTS", 2),
-    (snippets, "BLOCK", 20),
-    (texts, "BATCH_BYTES", 150),
-    (texts, "BATCH_MESSAGES", 2),
-    (texts, "_BATCH_EVENTS", 3),
-    (texts, "_TOGETHER", 1),
-    (weighing, "_TOGETHER", 2),
-    (weighing, "_WINDOW", 1),
-    (words, "PIECE", 25),
-)
-
-
-@contextmanager
-def small_windows() -> Iterator[None]:
-    """Inside, every window and batch is so small that a few messages pass it."""
-    with ExitStack() as stack:
-        for module, name, value in SMALL:
-            stack.enter_context(patch.object(module, name, value))
-        stack.enter_context(patch.object(words.pieces, "__defaults__", (25,)))
-        yield
+from tests.property.tables import postings
 
 
 def message(message_id: str, text: str, role: str = "user") -> Message:
@@ -72,7 +43,7 @@ class Step:
     text: str
     asked: Asked
 
-    def apply(self, sessions: Sessions) -> None:
+    def apply(self, sessions: Sessions, reader: Sessions) -> None:
         session = sessions.session(f"s{self.session}")
         ids = [info.id for info in session.tree()]
         chosen = ids[self.number % len(ids)] if ids else None
@@ -84,6 +55,10 @@ class Step:
             sessions.delete_session(session.session_id)
         elif self.verb == "search":
             check(sessions, self.asked)
+        elif self.verb == "search read-only":
+            check(reader, self.asked)
+        elif self.verb == "rebuild":
+            sessions.rebuild()
         elif chosen is not None:
             self._change(session, chosen)
 
@@ -110,7 +85,7 @@ VERBS = ("append", "append", "append", "update", "grow", "delete", "delete branc
 def histories() -> SearchStrategy[list[Step]]:
     step = st.builds(
         Step,
-        st.sampled_from((*VERBS, "delete session")),
+        st.sampled_from((*VERBS, "delete session", "search read-only", "rebuild")),
         st.integers(0, 1),
         st.integers(0, 5),
         search_oracle.texts(),
@@ -175,13 +150,13 @@ def check_snippet(result: SearchResult) -> None:
 
 @given(histories(), st.sampled_from(("current", "all")))
 def test_it_finds_what_is_there_after_any_history(history: list[Step], retain: str) -> None:
-    with small_windows(), TemporaryDirectory() as folder:
+    with small_search_limits(), TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with Sessions(path, durability="normal", retain=retain) as sessions:  # type: ignore[arg-type]
-            for step in history:
-                step.apply(sessions)
-                assert sessions.verify().ok
             with Sessions(path, read_only=True) as reader:
+                for step in history:
+                    step.apply(sessions, reader)
+                    assert sessions.verify().ok
                 before = postings(path)
                 for asked in ALL:
                     check(reader, asked)
@@ -193,19 +168,6 @@ def test_it_finds_what_is_there_after_any_history(history: list[Step], retain: s
             sessions.rebuild()
             assert postings(path) == before
             assert sessions.verify().problems == ()
-
-
-def postings(path: Path) -> list[tuple[object, ...]]:
-    """(word, row) of the file's index, and its state."""
-    connection = apsw.Connection(str(path))
-    try:
-        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'search'").fetchall():
-            return []
-        connection.execute("CREATE VIRTUAL TABLE temp.v USING fts5vocab('main', 'search', 'instance')")
-        found = connection.execute("SELECT term, doc FROM temp.v").fetchall()
-        return sorted(found) + connection.execute("SELECT 'state', * FROM search_index").fetchall()
-    finally:
-        connection.close()
 
 
 # ---- any query, any text
