@@ -143,7 +143,7 @@ def _prefix_expression(word: str, stemming: Tokenizer) -> str:
     while length > 1 and not word.startswith(_stem(word[:length], stemming)):
         length -= 1
     found = [f'"{word[:length]}" *']
-    if word.isascii() and word.isalpha():
+    if word.isascii():
         for size in range(len(word) - 1, _SHORTEST_STEM - 1, -1):
             found += [f'"{word[:size]}{ending}"' for ending in _STEM_ENDINGS]
     return f"({' OR '.join(found[:64])})"

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
-from eventstore import clock, log, paths, texts
+from eventstore import clock, codec, log, paths, texts, words
 from eventstore.beside import Source
-from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
 from eventstore.forms import Match
 from eventstore.index import LONG
@@ -27,7 +26,7 @@ from eventstore.tree import ENDLESS
 from eventstore.types import SearchResult
 
 WEIGHED = 2_000  # messages that fit, newest first: among more, the best is looked for in these
-WEIGHED_CHARACTERS = 32 * 1024 * 1024
+WEIGHED_CHARACTERS = 32 * 1024 * 1024  # of their JSON: messages with large outputs of tools are read whole
 _TOGETHER = 32  # words that the index is asked for at once
 _WINDOW = 64  # candidates read together first, with their bodies
 _WIDEST_WINDOW = 256  # and at most
@@ -56,7 +55,7 @@ class Filters:
     def where(self, connection: Connection) -> tuple[str, list[Any]] | None:
         """(conditions, bindings) of SQL on the version `v`; `None` when nothing can pass."""
         conditions, bindings = "", list[Any]()
-        if self.role is not None and has_surrogate(self.role):
+        if self.role is not None and codec.has_surrogate(self.role):
             return None  # no role is such
         if self.session is not None:
             session = paths.find_session(connection, self.session)
@@ -94,10 +93,11 @@ class Search:
         self._where = filters.where(connection)
         self._sources = [source for source in sources if source.state.messages]
         self._messages = sum(source.state.messages for source in sources)
-        words = sum(source.state.words for source in sources)
-        self._per_word = _SATURATION * _LENGTH * self._messages / max(words, 1)  # what a word more weighs against
+        total = sum(source.state.words for source in sources)
+        self._per_word = _SATURATION * _LENGTH * self._messages / max(total, 1)  # what a word more weighs against
         self._finder = Finder(asked, Tokenizer(connection), Tokenizer(connection, stems=False))
         self._fitted = 0  # messages that fit, as far as they were looked at
+        self._characters = 0  # that were read of them
         self._names: dict[int, str] = {}
         self._weights: list[float] = []
 
@@ -130,15 +130,13 @@ class Search:
         return SearchResult(name, message_id, role, content, text, highlights, time, score * weight)
 
     def _fitting(self, limit: int | None) -> Iterator[_Found]:
-        characters = 0
         for row in self._candidates():
             found = self._weigh(row)
             if found is None:
                 continue
             yield found
             self._fitted += 1
-            characters += len(found.content)
-            enough = self._fitted >= WEIGHED or characters >= WEIGHED_CHARACTERS
+            enough = self._fitted >= WEIGHED or self._characters >= WEIGHED_CHARACTERS
             if enough and limit is not None and self._fitted >= limit:
                 return
 
@@ -204,7 +202,9 @@ class Search:
     def _weigh(self, row: Row) -> _Found | None:
         """A candidate with its score, `None` when its text doesn't fit."""
         version, message, _, _, flags, base, body, *_ = row
-        content = texts.read_row(self._connection, version, flags, base, body)
+        body, flags = texts.whole_body(self._connection, version, flags, base, body)
+        self._characters += len(body)
+        content = words.searchable(codec.decode(body, flags)) if body else ""
         counts, length, matches = self._finder.look(content)
         if not all(counts):
             return None

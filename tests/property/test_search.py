@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import attrs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from eventstore import (
     Message,
@@ -16,6 +16,7 @@ from eventstore import (
     SearchResult,
     Session,
     Sessions,
+    forms,
     snippets,
     words,
 )
@@ -230,6 +231,72 @@ def has_word(text: str) -> bool:
         return bool(Tokenizer(connection).words(words.plain(text)))
     finally:
         connection.close()
+
+
+ENDINGS = (
+    *("", "s", "es", "ed", "ing", "y", "ies", "er", "ly", "ally", "ation", "ations", "ational", "ization", "izer"),
+    *("ness", "fulness", "ousness", "iveness", "ful", "ality", "ivity", "ability", "ibility", "ence", "ency", "able"),
+    *("ably", "ement", "ment", "ent", "ion", "ism", "ist", "ative", "icate", "ical", "icity", "alize", "ble", "logy"),
+)
+BASES = (
+    "hop",
+    "agre",
+    "fall",
+    "connect",
+    "condit",
+    "poss",
+    "dur",
+    "fil",
+    "rat",
+    "fl",
+    "destro",
+    "sky",
+    "x20",
+    "a",
+    "yy",
+)
+
+
+@st.composite
+def english(draw: DrawFn) -> str:
+    """Words as the stemmer knows them, and some that no one says."""
+    base = draw(st.sampled_from(BASES) | st.text("abeilstyz0", min_size=1, max_size=6))
+    return base + "".join(draw(st.lists(st.sampled_from(ENDINGS), max_size=2)))
+
+
+@settings(max_examples=200)
+@given(
+    english(),
+    st.lists(english() | st.sampled_from(("—", "’s", "_", "\0", "🤔", "\x7f", ".", "É", "İ", "ß"))),
+    st.data(),
+)
+def test_forms_of_a_word_are_those_that_the_tokenizer_finds(word: str, others: list[str], data: st.DataObject) -> None:
+    """Looking for words by their beginning is quicker than to tokenize, and says the same."""
+    text = "".join(data.draw(st.permutations([word, *others, word.upper(), " ", " ", "-", "\n"])))
+    connection = Connection(":memory:")
+    try:
+        stemming, prepared = Tokenizer(connection), words.plain(text)
+        (stem,) = stemming.words(word)
+        spans = stemming.spans(prepared)
+        if prepared.isascii():
+            assert forms.count_words(prepared) == len(spans)
+            if forms.Forms.is_quick(stem):
+                found = forms.Forms(3, stem, stemming).matches(prepared.lower())
+                assert found == [(start, end, 3) for start, end, each in spans if each == stem]
+    finally:
+        connection.close()
+
+
+@settings(max_examples=100)
+@given(english())
+def test_every_beginning_of_any_word_finds_it(word: str) -> None:
+    """However long the word's stem is; and what is longer finds nothing."""
+    with Sessions() as sessions:
+        session = sessions.session()
+        session.append_message(message("a", f"before {word} after"))
+        for length in range(1, len(word) + 1):
+            assert session.search(f"{word[:length]}*"), word[:length]
+        assert session.search(f"{word}0*") == []
 
 
 STEMMED = ("connection", "conditional", "happily", "relational", "hopping", "carrying", "universities", "generously")

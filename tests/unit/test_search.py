@@ -21,6 +21,7 @@ from eventstore import (
     StoreView,
     snippets,
     texts,
+    weighing,
 )
 from tests.unit.talk import Heard, message
 
@@ -41,6 +42,7 @@ TALK = {
     "nul": "before\0after half\ud83d",
     "ru": "Привет, мир! Ещё йогурт",
     "zwnj": "می\u200cخواهم",
+    "glued": "Great🤔idea—it’s “quoted”…200₿🎉party🏳️‍🌈pride ½ durability of the possibilities",
 }
 
 
@@ -105,6 +107,13 @@ def marked(result: SearchResult) -> list[str]:
         ("half", ["nul"], ["half"]),
         ("ПРИВЕТ еще иогурт", ["ru"], ["Привет", "Ещё", "йогурт"]),
         ("میخواهم", ["zwnj"], ["می\u200cخواهم"]),
+        ("great", ["glued"], ["Great"]),
+        ("ideas party", ["glued"], ["idea", "party"]),
+        ("pride 200", ["glued"], ["200", "pride"]),
+        ("it's quoted", ["glued"], ["it’s", "quoted"]),
+        ('"great🤔idea"', ["glued"], ["Great🤔idea"]),
+        ("🤔", [], []),
+        ("durabili* possibili*", ["glued"], ["durability", "possibilities"]),
         ("nowhere", [], []),
         ("", [], []),
         ("  ", [], []),
@@ -332,6 +341,57 @@ def test_messages_of_any_size(path: Path) -> None:
         assert found(session.search("omega")) == ["c"]
         assert sessions.verify().problems == ()
         assert sessions._store.database._writer is writer
+
+
+def with_output(number: int, size: int) -> Any:
+    """A message of a short text and a large output of a tool."""
+    output = (f"line {number} of what hiddenword gave " * (size // 30 + 1))[:size]
+    tool = {"type": "tool-run", "toolCallId": "c", "state": "output-available", "input": {}, "output": output}
+    text = {"type": "text", "text": f"Ran the tool: step number{number} went well"}
+    return {"id": f"m{number}", "role": "assistant", "parts": [text, tool]}
+
+
+def index_bytes(path: Path) -> int:
+    connection = apsw.Connection(str(path))
+    try:
+        rows = connection.execute("SELECT sum(length(block)) FROM search_data").fetchall()
+        return int(rows[0][0])  # type: ignore[arg-type]
+    finally:
+        connection.close()
+
+
+def check_large_outputs(path: Path, count: int, size: int) -> None:
+    """Messages with large outputs of tools are opened, listed and searched as if they were small."""
+    with Sessions(path, durability="normal") as sessions:
+        session = sessions.session()
+        for number in range(count):
+            session.append_message(with_output(number, size))
+        assert found(session.search(f"number{count // 2}")) == [f"m{count // 2}"]
+        assert session.search("hiddenword") == []
+        assert index_bytes(path) < count * 60 + 1_000
+    with Sessions(path, durability="normal") as sessions:
+        assert [info.messages for info in sessions.list_sessions()] == [count]
+        read: list[int] = []
+        whole_body = texts.whole_body
+        try:
+            texts.whole_body = lambda *arguments: read.append(arguments[1]) or whole_body(*arguments)  # type: ignore[func-returns-value]
+            assert len(sessions.search("went well")) == 20
+            most = max(20, -(-weighing.WEIGHED_CHARACTERS // (size + 100)))
+            assert len(read) == min(most, count)
+            assert found(sessions.search("number1")) == ["m1"]
+            assert len(read) == min(most, count) + 1
+        finally:
+            texts.whole_body = whole_body
+
+
+def test_large_outputs_of_tools_cost_no_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weighing, "WEIGHED_CHARACTERS", 5_000_000)
+    check_large_outputs(path, count=40, size=200_000)
+
+
+@pytest.mark.large
+def test_two_thousand_large_outputs_of_tools_cost_no_search(path: Path) -> None:
+    check_large_outputs(path, count=2_000, size=1_000_000)
 
 
 # ---- when the index is made
