@@ -142,9 +142,10 @@ def check_snippet(result: SearchResult) -> None:
         for start in range(len(line) - len(shown) + 1)
         if line.startswith(shown, start)
     )
-    end = 0
+    end, edges = 0, set(grapheme_breaks(result.snippet))
     for low, high in result.highlights:
         assert end <= low < high <= len(result.snippet)
+        assert {low, high} <= edges
         end = high
     assert result.highlights
 
@@ -264,7 +265,7 @@ def english(draw: DrawFn) -> str:
     return base + "".join(draw(st.lists(st.sampled_from(ENDINGS), max_size=2)))
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     english(),
     st.lists(english() | st.sampled_from(("—", "’s", "_", "\0", "🤔", "\x7f", ".", "É", "İ", "ß"))),

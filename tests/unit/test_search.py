@@ -19,6 +19,7 @@ from eventstore import (
     Sessions,
     StoreClosed,
     StoreView,
+    index,
     snippets,
     texts,
     weighing,
@@ -235,6 +236,21 @@ def test_filters(sessions: Sessions) -> None:
     assert sessions.session("nobody").search("word") == []
 
 
+def test_a_change_of_times_shows_and_an_update_changes_none(sessions: Sessions) -> None:
+    session, years = sessions.session(), [datetime(year, 1, 1, tzinfo=UTC) for year in (2020, 2021, 2022)]
+    session.import_message(message("a", "word"), parent_id=None, created_at=years[0])
+    assert found(session.search("word", until=years[1])) == ["a"]
+    session.update_message(message("a", "word again"))
+    for search in (session.search, sessions.search):
+        (result,) = search("again", until=years[1])
+        assert (result.id, result.created_at) == ("a", years[0])
+        assert search("word", since=years[1]) == []
+    session.delete_messages(["a"])
+    session.import_message(message("a", "word"), parent_id=None, created_at=years[2])
+    assert session.search("word", until=years[1]) == []
+    assert [result.created_at for result in session.search("word", since=years[1])] == [years[2]]
+
+
 def test_a_change_of_role_shows(session: Session) -> None:
     session.append_message(message("a", "word"))
     assert session.search("word")[0].role == "user"
@@ -321,7 +337,7 @@ def test_a_phrase_over_two_blocks_is_shown_by_its_words(session: Session) -> Non
 
 def test_messages_of_any_size(path: Path) -> None:
     """Found by words far apart in one text, before and after the first search, with SQLite's limit lowered to 2 MB."""
-    large = f"alpha {'filler words ' * 400_000} omega conditional"
+    large = f"alpha {'filler words ' * 200_000} omega conditional"
     with Sessions(path, durability="normal") as sessions:
         writer = sessions._store.database._writer
         assert writer is not None
@@ -418,6 +434,25 @@ def test_a_store_that_never_searched_has_no_table_for_it(path: Path) -> None:
     with Sessions(path, durability="normal") as sessions:
         sessions.search("fox")
     assert "search_index" in tables(path)
+
+
+def test_the_index_is_made_in_bounded_transactions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "BATCH_MESSAGES", 20)
+    monkeypatch.setattr(texts, "BATCH_BYTES", 5_000)
+    with Sessions(path, durability="normal") as sessions:
+        session = sessions.session()
+        session.append_messages([message(f"m{n}", f"word number{n}") for n in range(200)])
+        session.append_messages([message(f"n{n}", f"word {'x' * 2_000}") for n in range(20)])
+        added: list[int] = []
+        add = index.add
+        try:
+            index.add = lambda connection, batch: added.append(len(batch.texts)) or add(connection, batch)  # type: ignore[func-returns-value]
+            assert len(sessions.search("word", limit=None)) == 220
+        finally:
+            index.add = add
+        assert sum(added) == 220
+        assert max(added) == 20
+        assert added[-1] <= 2
 
 
 def test_a_search_writes_no_event(sessions: Sessions) -> None:
