@@ -4,9 +4,11 @@ the matches in it. Pure, but for the tokenizers that it is given.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from eventstore import words
@@ -20,6 +22,7 @@ BLOCK = 4_000  # characters looked at together
 _SHOWN_WORDS = 16
 _FEW = 4  # terms that are looked for one by one
 _DOTS = "…"
+_SURE = re.compile(r"[ -~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]{2}")  # two whole characters, whatever is around them
 
 Highlights: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -181,13 +184,13 @@ def _most_terms(matches: Sequence[Match], terms: int) -> tuple[int, int]:
 
 
 def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
-    text, matches = block.text, block.matches
-    is_ascii = text.isascii()
-    line = text if is_ascii and text.isprintable() else "".join(map(_shown, text))
-    breaks: Sequence[int] = range(len(line) + 1) if is_ascii else grapheme_breaks(line)
+    block = _narrowed(block)
+    matches = block.matches
+    line = block.text if block.text.isprintable() else block.text.translate(_ON_A_LINE)
+    breaks = _Breaks(line)
     low, high = 0, len(line)
     if len(line) > WIDTH:
-        low, high = _bounds(line, breaks, matches[block.first].start if matches else 0)
+        low, high = _bounds(breaks, matches[block.first].start if matches else 0)
     before = "" if block.start + low == 0 else _DOTS
     after = "" if block.start + high == length else _DOTS
     shift = len(before) - low
@@ -195,42 +198,80 @@ def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
     for start, end, _ in matches:
         if start < low or end > high:
             continue
-        if not is_ascii:
-            start, end = _break_before(breaks, start), _break_after(breaks, end)
-        start, end = start + shift, end + shift
+        start, end = breaks.before(start) + shift, breaks.after(end) + shift
         if spans and start < spans[-1][1]:
             start, end = spans[-1][0], max(end, spans.pop()[1])
         spans.append((start, end))
     return f"{before}{line[low:high]}{after}", tuple(spans)
 
 
-def _bounds(line: str, breaks: Sequence[int], first: int) -> tuple[int, int]:
+def _narrowed(block: _Block) -> _Block:
+    """What of a long block a snippet can be cut from: it begins and ends where surely no character is torn."""
+    start, text, matches, terms, first = block
+    if len(text) <= 3 * WIDTH:
+        return block
+    low = _wanted_low(len(text), matches[first].start if matches else 0)
+    begin = next((at for at in range(low - 1, 0, -1) if _SURE.match(text, at - 1)), 0)
+    sure = _SURE.search(text, low + LEAD + WIDTH + 1)  # where it begins moves by `LEAD` at most
+    end = sure.start() + 1 if sure is not None else len(text)
+    near = [match for match in matches if begin <= match.start < end]
+    moved = [Match(match.start - begin, match.end - begin, match.term) for match in near]
+    return _Block(start + begin, text[begin:end], moved, terms, near.index(matches[first]) if near else 0)
+
+
+def _wanted_low(length: int, first: int) -> int:
+    """Where a snippet of a line begins at best, with the match at `first`."""
+    return max(0, min(first - LEAD, length - WIDTH))
+
+
+def _bounds(breaks: _Breaks, first: int) -> tuple[int, int]:
     """Where a long line is cut: between words where it can be, else between whole characters."""
-    low = max(0, min(first - LEAD, len(line) - WIDTH))
+    line = breaks.line
+    low = _wanted_low(len(line), first)
     if low:
-        low = _break_after(breaks, low)
+        low = breaks.after(low)
         space = line.find(" ", low - 1, first)
-        low = space + 1 if space >= 0 and _break_after(breaks, space + 1) == space + 1 else low
+        low = space + 1 if space >= 0 and breaks.after(space + 1) == space + 1 else low
     high = min(len(line), low + WIDTH)
     if high < len(line):
-        high = _break_before(breaks, high)
+        high = breaks.before(high)
         space = line.rfind(" ", low + WIDTH // 2, high + 1)
-        high = space if space >= 0 and _break_after(breaks, space) == space else high
+        high = space if space >= 0 and breaks.after(space) == space else high
     return low, max(low, high)
 
 
-def _break_before(breaks: Sequence[int], at: int) -> int:
-    """The last break that isn't behind `at`."""
-    return at if isinstance(breaks, range) else breaks[bisect_right(breaks, at) - 1]
+class _Breaks:
+    """Where a line may be cut without tearing what a reader sees as one character."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._anywhere = line.isascii()
+
+    def before(self, at: int) -> int:
+        """The last break that isn't behind `at`."""
+        return at if self._is_sure(at) else self._all[bisect_right(self._all, at) - 1]
+
+    def after(self, at: int) -> int:
+        """The first break that isn't before `at`."""
+        return at if self._is_sure(at) else self._all[bisect_left(self._all, at)]
+
+    def _is_sure(self, at: int) -> bool:
+        return self._anywhere or _SURE.match(self.line, at - 1) is not None
+
+    @cached_property
+    def _all(self) -> list[int]:
+        return grapheme_breaks(self.line)
 
 
-def _break_after(breaks: Sequence[int], at: int) -> int:
-    """The first break that isn't before `at`."""
-    return at if isinstance(breaks, range) else breaks[bisect_left(breaks, at)]
+class _OnALine(dict[int, str]):
+    """What a character is shown as: white space and controls as a space, half a surrogate pair as Unicode's sign for
+    what can't be shown."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        is_space = char.isspace() or (code < 0xA0 and not char.isprintable())
+        shown = self[code] = "\ufffd" if 0xD800 <= code <= 0xDFFF else " " if is_space else char
+        return shown
 
 
-def _shown(char: str) -> str:
-    """A character on a line: white space and controls are a space, half a surrogate pair is what Unicode has for it."""
-    if "\ud800" <= char <= "\udfff":
-        return "\ufffd"
-    return " " if char.isspace() or (not char.isprintable() and ord(char) < 0xA0) else char
+_ON_A_LINE = _OnALine()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import attrs
 from hypothesis import example, given, settings
@@ -17,6 +18,7 @@ from eventstore import (
     Session,
     Sessions,
     forms,
+    query,
     snippets,
     words,
 )
@@ -131,7 +133,7 @@ def info(sessions: Sessions, result: SearchResult) -> MessageInfo:
 
 def check_snippet(result: SearchResult) -> None:
     """A stretch of the content, cut between whole characters, with the highlights in order and inside."""
-    line = "".join(map(snippets._shown, result.content))
+    line = result.content.translate(snippets._ON_A_LINE)
     shown = result.snippet.removeprefix("…") if result.snippet not in line else result.snippet
     shown = shown if shown in line else shown.removesuffix("…")
     assert shown in line
@@ -170,6 +172,49 @@ def test_it_finds_what_is_there_after_any_history(history: list[Step], retain: s
             sessions.rebuild()
             assert postings(path) == before
             assert sessions.verify().problems == ()
+
+
+# ---- snippets
+
+STRETCHES = (
+    "word ",
+    "x" * 9,
+    "\r\n",
+    "\n\n",
+    "数据",
+    "管",
+    "e\u0301",
+    "👨‍👩‍👧‍👦",
+    "🇩🇪",
+    "🇫",
+    "한",
+    "\u1112\u1161\u11ab",
+    "\u0600",
+    "ि",
+    "\ud83d",
+)
+
+
+@given(
+    st.lists(st.sampled_from(STRETCHES) | st.text(max_size=3), min_size=2, max_size=9), st.integers(1, 90), st.data()
+)
+def test_a_long_text_shows_what_looking_at_all_of_it_would(pieces: list[str], times: int, data: st.DataObject) -> None:
+    """Snippets are cut from the neighbourhood of what matched, at the same places as from the whole text."""
+    text = "".join(pieces) * times
+    for at in data.draw(st.lists(st.integers(0, len(text)), min_size=1, max_size=3)):
+        text = text[:at] + data.draw(st.sampled_from((" needle ", " needle", "needle", " thread of "))) + text[at:]
+    connection = Connection(":memory:")
+    try:
+        stemming, plain = Tokenizer(connection), Tokenizer(connection, stems=False)
+        asked = query.parse(data.draw(st.sampled_from(("needle", "thread needle", "need*"))), stemming, plain)
+        assert asked is not None
+        finder = snippets.Finder(asked, stemming, plain)
+        matches = finder.look(text).matches
+        shown = finder.cut(text, matches)
+        with patch.object(snippets, "_narrowed", lambda block: block):
+            assert finder.cut(text, matches) == shown
+    finally:
+        connection.close()
 
 
 # ---- any query, any text
