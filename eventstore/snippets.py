@@ -147,7 +147,7 @@ class Finder:
 
 def _in_characters(text: str, matches: list[Match]) -> list[Match]:
     """The places in `text` itself of what was found in it as it was prepared."""
-    if not matches or text.isascii():
+    if text.isascii() or not matches:
         return matches
     offsets = words.plain_offsets(text)
     return [Match(bisect_right(offsets, m.start) - 1, bisect_left(offsets, m.end), m.term) for m in matches]
@@ -187,10 +187,10 @@ def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
     block = _narrowed(block)
     matches = block.matches
     line = block.text if block.text.isprintable() else block.text.translate(_ON_A_LINE)
-    breaks = _Breaks(line)
+    breaks = None if line.isascii() else _Breaks(line)
     low, high = 0, len(line)
     if len(line) > WIDTH:
-        low, high = _bounds(breaks, matches[block.first].start if matches else 0)
+        low, high = _bounds(line, breaks, matches[block.first].start if matches else 0)
     before = "" if block.start + low == 0 else _DOTS
     after = "" if block.start + high == length else _DOTS
     shift = len(before) - low
@@ -198,7 +198,9 @@ def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
     for start, end, _ in matches:
         if start < low or end > high:
             continue
-        start, end = breaks.before(start) + shift, breaks.after(end) + shift
+        if breaks is not None:
+            start, end = breaks.before(start), breaks.after(end)
+        start, end = start + shift, end + shift
         if spans and start < spans[-1][1]:
             start, end = spans[-1][0], max(end, spans.pop()[1])
         spans.append((start, end))
@@ -224,28 +226,30 @@ def _wanted_low(length: int, first: int) -> int:
     return max(0, min(first - LEAD, length - WIDTH))
 
 
-def _bounds(breaks: _Breaks, first: int) -> tuple[int, int]:
+def _bounds(line: str, breaks: _Breaks | None, first: int) -> tuple[int, int]:
     """Where a long line is cut: between words where it can be, else between whole characters."""
-    line = breaks.line
     low = _wanted_low(len(line), first)
     if low:
-        low = breaks.after(low)
+        low = low if breaks is None else breaks.after(low)
         space = line.find(" ", low - 1, first)
-        low = space + 1 if space >= 0 and breaks.after(space + 1) == space + 1 else low
+        low = space + 1 if space >= 0 and (breaks is None or breaks.is_one(space + 1)) else low
     high = min(len(line), low + WIDTH)
     if high < len(line):
-        high = breaks.before(high)
+        high = high if breaks is None else breaks.before(high)
         space = line.rfind(" ", low + WIDTH // 2, high + 1)
-        high = space if space >= 0 and breaks.after(space) == space else high
+        high = space if space >= 0 and (breaks is None or breaks.is_one(space)) else high
     return low, max(low, high)
 
 
 class _Breaks:
-    """Where a line may be cut without tearing what a reader sees as one character."""
+    """Where a line that isn't ASCII may be cut without tearing what a reader sees as one character."""
 
     def __init__(self, line: str) -> None:
-        self.line = line
-        self._anywhere = line.isascii()
+        self._line = line
+
+    def is_one(self, at: int) -> bool:
+        """Whether it may be cut there."""
+        return self.after(at) == at
 
     def before(self, at: int) -> int:
         """The last break that isn't behind `at`."""
@@ -256,11 +260,11 @@ class _Breaks:
         return at if self._is_sure(at) else self._all[bisect_left(self._all, at)]
 
     def _is_sure(self, at: int) -> bool:
-        return self._anywhere or _SURE.match(self.line, at - 1) is not None
+        return _SURE.match(self._line, at - 1) is not None
 
     @cached_property
     def _all(self) -> list[int]:
-        return grapheme_breaks(self.line)
+        return grapheme_breaks(self._line)
 
 
 class _OnALine(dict[int, str]):

@@ -56,13 +56,8 @@ _MARKS = (
 
 def searchable(message: Mapping[str, Any]) -> str:
     """The text parts of a message, with a space between them. Reasoning, tools and files aren't searched."""
-    texts = []
-    for part in message.get("parts", ()):
-        if part.get("type") == "text":
-            text = part.get("text")
-            if isinstance(text, str) and text:
-                texts.append(text)
-    return " ".join(texts)
+    found = [part.get("text") for part in message.get("parts", ()) if part.get("type") == "text"]
+    return " ".join([text for text in found if isinstance(text, str) and text])
 
 
 def _plain(char: str) -> str:
