@@ -145,6 +145,8 @@ def _prefix_expression(word: str, stemming: Tokenizer) -> str:
     found = [f'"{word[:length]}" *']
     if word.isascii():
         for size in range(len(word) - 1, _SHORTEST_STEM - 1, -1):
+            if not word[size].isalpha():
+                break  # no ending has a number
             found += [f'"{word[:size]}{ending}"' for ending in _STEM_ENDINGS]
     return f"({' OR '.join(found[:64])})"
 

@@ -181,7 +181,9 @@ def search_word(bench: Bench) -> list[Line]:
     lines = []
     common = _vocabulary()[0]
     asked: list[tuple[str, str, float | None]] = [(f"a word in {times}", _rare(name), 2) for name, times in _RARE]
-    asked += [("a common word", common[200], None), ("the commonest word", common[0], None)]
+    for word in (common[200], common[0]):
+        times = sum(word in text_of(message).split() for message in given)
+        asked.append((f"a word in {times:,}", word, None))
     with opened(filled) as sessions, _raw(bench.folder.new_file(), "") as connection:
         _index(connection, given)
         for what, word, target in asked:
