@@ -1,5 +1,5 @@
-"""What a read-only store keeps in memory, beside the file that it may not write: tables of its own in one connection,
-with the file attached. A name that isn't in memory is found in the file.
+"""What a store keeps in memory, beside a file that it may not write, or can't now: tables of its own in one connection,
+with the file attached as `file`. A name that isn't in memory is found there.
 
 The file is attached as the pool of readers opens it: without locks while nobody has it open, and anew when somebody has
 written to it since. What is in memory stays, until the file is another one.
@@ -56,6 +56,14 @@ class Aside:
         if self._seen is None:
             self._seen = self._readers.attach(self._connection)
         return self._connection, self._seen
+
+    def leave(self) -> None:
+        """Closes the connection, unless a thread is at it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._close()
+            finally:
+                self._lock.release()
 
     def close(self) -> None:
         """Closes the connection."""

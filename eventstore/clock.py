@@ -21,4 +21,4 @@ def to_microseconds(when: datetime) -> int:
 
 def to_datetime(microseconds: int) -> datetime:
     """The aware datetime in UTC, exactly."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+    return _EPOCH + timedelta(0, 0, microseconds)

@@ -155,10 +155,14 @@ class Database:
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
-        """The connection in memory that a read-only store has beside its file."""
+        """The connection in memory beside the file, for who can't write there."""
         self.check_open()
         with driver.translated(self.path), self._aside.lend() as connection:
             yield connection
+
+    def leave_aside(self) -> None:
+        """Drops what `aside` keeps: it isn't needed now."""
+        self._aside.leave()
 
     @contextmanager
     def private(self) -> Iterator[Connection]:
@@ -184,11 +188,11 @@ class Database:
 
     # ---- writing
 
-    def _acquire(self) -> None:
-        if not self._lock.acquire(timeout=self._busy_timeout):
+    def _acquire(self, patience: float | None = None) -> None:
+        timeout = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
+        if not self._lock.acquire(timeout=timeout):
             raise StoreBusy(
-                f"{self.path}: another thread kept the store for longer than busy_timeout ({self._busy_timeout} s); "
-                "try again"
+                f"{self.path}: another thread kept the store for longer than busy_timeout ({timeout} s); try again"
             )
 
     def _let_go(self) -> None:
@@ -203,21 +207,25 @@ class Database:
         finally:
             self._let_go()
 
-    def begin(self) -> Connection:
-        """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow."""
+    def begin(self, patience: float | None = None) -> Connection:
+        """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow.
+        `patience`: seconds to wait for others, where that shall be less than `busy_timeout`."""
         self.check_writable()
         assert self._writer is not None
         me = threading.get_ident()
         outer = self._depth if self._owner == me else 0
         try:
-            self._acquire()
+            self._acquire(patience)
             if self._closed:  # meanwhile
                 self.check_open()
             if self._lost:
                 raise self._lost_error()
             if not outer:
                 self._drop_leftovers()
-            self._writer.execute(f"SAVEPOINT depth_{outer}" if outer else "BEGIN IMMEDIATE")
+            if outer:
+                self._writer.execute(f"SAVEPOINT depth_{outer}")
+            else:
+                driver.begin(self._writer, self._busy_timeout, patience)
             self._owner, self._depth = me, outer + 1
         except BaseException as error:
             self._let_go()

@@ -243,6 +243,18 @@ def _bound_the_wal(connection: Connection) -> None:
     connection.pragma("journal_size_limit", WAL_BYTES)
 
 
+def begin(connection: Connection, busy_timeout: float, patience: float | None) -> None:
+    """`BEGIN IMMEDIATE`. It waits for other writers as long as any statement or, when that is less, `patience`."""
+    if patience is None:
+        connection.execute("BEGIN IMMEDIATE")
+        return
+    connection.set_busy_timeout(round(min(patience, busy_timeout) * 1000))
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        connection.set_busy_timeout(round(busy_timeout * 1000))
+
+
 def truncate_wal(connection: Connection) -> bool:
     """Writes the WAL into the file and empties it. False when a reader elsewhere still needs it."""
     try:

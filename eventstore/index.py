@@ -22,7 +22,7 @@ from eventstore import texts, words
 from eventstore.driver import Connection, Error, Tokenizer, fetch, fetch_one, fts5_tokenize_option
 from eventstore.texts import Batch
 
-VERSION = 1  # of how a text becomes rows: an index of another one is made anew
+VERSION = 2  # of how a text becomes rows: an index of another one is made anew
 LONG = 1 << 40  # rows from here on are parts of long texts
 ERASE_EACH = 64  # from so many texts at once, removing plainly and rewriting the index is quicker than erasing each
 _SEPARATOR = 12  # bytes: words that begin alike for so long may stay behind as a separator of the index's pages
@@ -57,8 +57,8 @@ def state_if_there(connection: Connection) -> State | None:
         return state(connection)
 
 
-def create(connection: Connection, schema: str = "main") -> None:
-    """Makes an empty index; in `temp`, one that hides the file's."""
+def create(connection: Connection, schema: str = "main", after: int = 0) -> None:
+    """Makes an empty index of the versions after a cursor; in `temp`, one that hides the file's."""
     connection.execute(
         f"CREATE VIRTUAL TABLE {schema}.search USING fts5"
         f"(text, content='', detail=none, columnsize=0, tokenize=\"{fts5_tokenize_option()}\")"
@@ -68,7 +68,7 @@ def create(connection: Connection, schema: str = "main") -> None:
         f"CREATE TABLE {schema}.search_index (version INTEGER NOT NULL, seq INTEGER NOT NULL, "
         "messages INTEGER NOT NULL, words INTEGER NOT NULL, long INTEGER NOT NULL)"
     )
-    connection.execute(f"INSERT INTO {schema}.search_index VALUES (?, 0, 0, 0, 0)", (VERSION,))
+    connection.execute(f"INSERT INTO {schema}.search_index VALUES (?, ?, 0, 0, 0)", (VERSION, after))
 
 
 def drop(connection: Connection) -> None:

@@ -19,7 +19,7 @@ from eventstore.driver import Tokenizer
 _QUOTES = str.maketrans("“”„", '"""')
 _SHORTEST_STEM = 2
 _BETWEEN = "\x1f"  # no tokenizer's word holds it
-_STEM_ENDINGS = ("", "e", "i")  # what the stemmer leaves at the end of a word that it has shortened
+_STEM_ENDINGS = ("", "e", "i", "l")  # what the stemmer leaves at the end of a word that it has shortened
 
 
 class Words:
@@ -143,8 +143,10 @@ def _prefix_expression(word: str, stemming: Tokenizer) -> str:
     while length > 1 and not word.startswith(_stem(word[:length], stemming)):
         length -= 1
     found = [f'"{word[:length]}" *']
-    if word.isascii() and word.isalpha():
+    if word.isascii():
         for size in range(len(word) - 1, _SHORTEST_STEM - 1, -1):
+            if not word[size].isalpha():
+                break  # no ending has a number
             found += [f'"{word[:size]}{ending}"' for ending in _STEM_ENDINGS]
     return f"({' OR '.join(found[:64])})"
 

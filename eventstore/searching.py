@@ -1,15 +1,18 @@
 """Finding messages: the index brought up to the log's end, in bounded transactions, then one search of it.
 
-A store that is read only uses the file's index as long as that knows all texts; else it keeps one of its own in memory.
+A search never fails because the file can't be written: it is read only, another writer keeps it, or the disk is full.
+What the file's index doesn't know is then indexed in memory.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
-from eventstore import clock, index, log, query, texts
+from eventstore import beside, clock, index, log, query, texts
+from eventstore.beside import Source
 from eventstore.driver import Connection, Tokenizer, fetch
-from eventstore.errors import InvalidArgument
+from eventstore.errors import InvalidArgument, StoreBusy, StoreFull
 from eventstore.history import check_limit
 from eventstore.index import State
 from eventstore.query import Query
@@ -17,6 +20,7 @@ from eventstore.store import Store
 from eventstore.types import SearchResult, check_aware
 from eventstore.weighing import Filters, Search
 
+PATIENCE = 1.0  # seconds that a search waits for another writer, if `busy_timeout` isn't shorter
 IDLE_EVENTS = 10_000  # events without text that the cursor stays behind
 _KEPT_QUERIES = 100
 _KEPT_CHARACTERS = 200
@@ -41,14 +45,12 @@ def search(
             return []
         now = _if_up_to_date(connection)
         if now is not None:
-            return Search(connection, asked, filters, now, beside=False).best(limit)
-    if store.database.read_only:
+            return Search(connection, asked, filters, [Source("main", now)]).best(limit)
+    if not _brought_up_to_date(store):
         with store.database.aside() as connection:
-            return Search(connection, asked, filters, _make_beside(connection), beside=True).best(limit)
-    _catch_up(store)
+            return Search(connection, asked, filters, beside.sources(connection)).best(limit)
     with store.read() as connection:
-        now = index.state(connection) or State()
-        return Search(connection, asked, filters, now, beside=False).best(limit)
+        return Search(connection, asked, filters, [Source("main", index.state(connection) or State())]).best(limit)
 
 
 def _parse(connection: Connection, text: str) -> Query | None:
@@ -100,12 +102,18 @@ def _if_up_to_date(connection: Connection) -> State | None:
     return None
 
 
-def _make_beside(connection: Connection) -> State:
-    """Brings the index up to date that is in memory, where the file can't be written."""
-    if index.state(connection) is None:
-        index.create(connection)
-    index.fill(connection, log.latest_seq(connection))
-    return index.state(connection) or State()
+def _brought_up_to_date(store: Store) -> bool:
+    """Brings the file's index to the log's end. False when it can't be written now."""
+    if store.database.read_only:
+        return False
+    try:
+        _catch_up(store)
+    except (StoreBusy, StoreFull):
+        if store.database.in_memory or store.database.in_transaction():
+            raise
+        return False
+    store.database.leave_aside()
+    return True
 
 
 def _catch_up(store: Store) -> None:
@@ -119,7 +127,7 @@ def _catch_up(store: Store) -> None:
             if before is not None and before.version == index.VERSION and before.seq >= upto:
                 break
             batch = texts.read_batch(connection, _cursor(before), upto)
-        with store.transaction() as connection:
+        with store.transaction(PATIENCE) as connection:
             now = index.state(connection)
             if now is not None and now.version != index.VERSION:
                 index.drop(connection)
@@ -138,7 +146,7 @@ def _catch_up(store: Store) -> None:
 
 def _return_pages(store: Store, free: int) -> None:
     """Gives the pages back that making an index has used and left: more were free than `free` before."""
-    with store.transaction() as connection:
+    with suppress(StoreBusy), store.transaction(PATIENCE) as connection:  # if another is writing, they get used
         more = connection.pragma("freelist_count") - free
         if more > 0:
             fetch(connection, f"PRAGMA incremental_vacuum({more})")

@@ -169,7 +169,8 @@ class Sessions:
         Korean are found from one character on. A query without a word finds nothing. Of equally good messages the
         newest come first. `limit` `None` gives all; `role`, `since` (inclusive) and `until` (exclusive, both aware)
         look at some messages only. Only text parts are searched. The first search builds the index; each one brings
-        it up to date. Raises `InvalidArgument`.
+        it up to date or, where the file can't be written now, takes what it lacks into memory. Raises
+        `InvalidArgument`.
         """
         return searching.search(self._store, None, query, limit=limit, role=role, since=since, until=until)
 

@@ -4,34 +4,32 @@ the matches in it. Pure, but for the tokenizers that it is given.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from eventstore import words
 from eventstore.driver import Tokenizer, grapheme_breaks
+from eventstore.forms import Forms, Match, count_words
 from eventstore.query import Query, Term, Words
 
 WIDTH = 160  # characters of a snippet, at most, without the dots
 LEAD = 40  # of them before the first match, at most
 BLOCK = 4_000  # characters looked at together
 _SHOWN_WORDS = 16
+_FEW = 4  # terms that are looked for one by one
 _DOTS = "…"
+_SURE = re.compile(r"[ -~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff]{2}")  # two whole characters, whatever is around them
 
 Highlights: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class Match(NamedTuple):
-    """Where a term stands in a text, and the term's number in the query."""
-
-    start: int
-    end: int
-    term: int
-
-
 class Looked(NamedTuple):
-    """What a text has of a query: how often each term occurs, among how many words, and where, if it is short."""
+    """What a text has of a query: how often each term occurs, among how many words, and where, if it is short: in bytes
+    of the text as the tokenizer gets it."""
 
     counts: list[int]
     words: int
@@ -57,12 +55,16 @@ class Finder:
         self._plain = plain
         self._single = {term.stems[0]: number for number, term in enumerate(query.terms) if term.is_word}
         self._others = [(number, term) for number, term in enumerate(query.terms) if not term.is_word]
+        self._forms: list[Forms] = []  # of every term, where these are quicker
+        if not self._others and len(self._single) <= _FEW and all(map(Forms.is_quick, self._single)):
+            self._forms = [Forms(number, stem, stemming) for stem, number in self._single.items()]
 
     def look(self, text: str) -> Looked:
         """How often each term occurs in a text, how many words it has and, if it is short, where the terms are."""
+        prepared = words.plain(text)
         if len(text) > BLOCK:
-            return self._look_long(words.plain(text))
-        matches, count = self._matches(text)
+            return self._look_long(prepared)
+        matches, count = self._matches(prepared)
         if len(self._query.terms) == 1:
             return Looked([len(matches)], count, matches)
         counts = [0] * len(self._query.terms)
@@ -70,10 +72,16 @@ class Finder:
             counts[match.term] += 1
         return Looked(counts, count, matches)
 
-    def _matches(self, text: str) -> tuple[list[Match], int]:
-        """(what matches in a text, in order; how many words it has)."""
-        is_ascii = text.isascii()
-        prepared = text if is_ascii else words.plain(text)
+    def _matches(self, prepared: str) -> tuple[list[Match], int]:
+        """(what matches in a prepared text, in order; how many words it has)."""
+        if self._forms and prepared.isascii():
+            lowered = prepared.lower()
+            found = self._forms[0].matches(lowered)
+            if len(self._forms) > 1:
+                for forms in self._forms[1:]:
+                    found += forms.matches(lowered)
+                found.sort()
+            return found, count_words(lowered)
         spans = self._stemming.spans(prepared)
         single = self._single
         found = [Match(start, end, single[word]) for start, end, word in spans if word in single]
@@ -83,9 +91,6 @@ class Finder:
                 last = len(term.stems) - 1
                 found += [Match(spans[place][0], spans[place + last][1], number) for place in term.places(there)]
             found.sort()
-        if found and not is_ascii:
-            offsets = words.plain_offsets(text)
-            found = [Match(bisect_right(offsets, m.start) - 1, bisect_left(offsets, m.end), m.term) for m in found]
         return found, len(spans)
 
     def _words(self, prepared: str, stems: list[str]) -> Words:
@@ -115,14 +120,18 @@ class Finder:
         return Looked(counts, length, None)
 
     def cut(self, content: str, matches: list[Match] | None) -> tuple[str, Highlights]:
-        """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other."""
+        """(plain text, (start, end) of what matched in it) of the stretch where the most terms are near each other.
+
+        `matches` are those that `look` gave.
+        """
         terms = len(self._query.terms)
         if matches is not None:
-            return _cut(_Block(0, content, matches, *_most_terms(matches, terms)), len(content))
+            found = _in_characters(content, matches)
+            return _cut(_Block(0, content, found, *_most_terms(found, terms)), len(content))
         best = _Block(0, next(_blocks(content)), [], 0, 0)
         start = 0
         for text in _blocks(content):
-            found, _ = self._matches(text)
+            found = _in_characters(text, self._matches(words.plain(text))[0])
             most, first = _most_terms(found, terms)
             if most > best.terms:
                 best = _Block(start, text, found, most, first)
@@ -134,6 +143,14 @@ class Finder:
             alone = Query(tuple(stems.values())[:_SHOWN_WORDS])
             return Finder(alone, self._stemming, self._plain).cut(content, None)
         return _cut(best, len(content))
+
+
+def _in_characters(text: str, matches: list[Match]) -> list[Match]:
+    """The places in `text` itself of what was found in it as it was prepared."""
+    if text.isascii() or not matches:
+        return matches
+    offsets = words.plain_offsets(text)
+    return [Match(bisect_right(offsets, m.start) - 1, bisect_left(offsets, m.end), m.term) for m in matches]
 
 
 def _blocks(content: str) -> Iterator[str]:
@@ -167,10 +184,10 @@ def _most_terms(matches: Sequence[Match], terms: int) -> tuple[int, int]:
 
 
 def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
-    text, matches = block.text, block.matches
-    is_ascii = text.isascii()
-    line = text if is_ascii and text.isprintable() else "".join(map(_shown, text))
-    breaks: Sequence[int] = range(len(line) + 1) if is_ascii else grapheme_breaks(line)
+    block = _narrowed(block)
+    matches = block.matches
+    line = block.text if block.text.isprintable() else block.text.translate(_ON_A_LINE)
+    breaks = None if line.isascii() else _Breaks(line)
     low, high = 0, len(line)
     if len(line) > WIDTH:
         low, high = _bounds(line, breaks, matches[block.first].start if matches else 0)
@@ -181,8 +198,8 @@ def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
     for start, end, _ in matches:
         if start < low or end > high:
             continue
-        if not is_ascii:
-            start, end = breaks[bisect_right(breaks, start) - 1], breaks[bisect_left(breaks, end)]
+        if breaks is not None:
+            start, end = breaks.before(start), breaks.after(end)
         start, end = start + shift, end + shift
         if spans and start < spans[-1][1]:
             start, end = spans[-1][0], max(end, spans.pop()[1])
@@ -190,27 +207,75 @@ def _cut(block: _Block, length: int) -> tuple[str, Highlights]:
     return f"{before}{line[low:high]}{after}", tuple(spans)
 
 
-def _bounds(line: str, breaks: Sequence[int], first: int) -> tuple[int, int]:
+def _narrowed(block: _Block) -> _Block:
+    """What of a long block a snippet can be cut from: it begins and ends where surely no character is torn."""
+    start, text, matches, terms, first = block
+    if len(text) <= 3 * WIDTH:
+        return block
+    low = _wanted_low(len(text), matches[first].start if matches else 0)
+    begin = next((at for at in range(low - 1, 0, -1) if _SURE.match(text, at - 1)), 0)
+    sure = _SURE.search(text, low + LEAD + WIDTH + 1)  # where it begins moves by `LEAD` at most
+    end = sure.start() + 1 if sure is not None else len(text)
+    near = [match for match in matches if begin <= match.start < end]
+    moved = [Match(match.start - begin, match.end - begin, match.term) for match in near]
+    return _Block(start + begin, text[begin:end], moved, terms, near.index(matches[first]) if near else 0)
+
+
+def _wanted_low(length: int, first: int) -> int:
+    """Where a snippet of a line begins at best, with the match at `first`."""
+    return max(0, min(first - LEAD, length - WIDTH))
+
+
+def _bounds(line: str, breaks: _Breaks | None, first: int) -> tuple[int, int]:
     """Where a long line is cut: between words where it can be, else between whole characters."""
-    low = max(0, min(first - LEAD, len(line) - WIDTH))
+    low = _wanted_low(len(line), first)
     if low:
-        low = breaks[bisect_left(breaks, low)]
+        low = low if breaks is None else breaks.after(low)
         space = line.find(" ", low - 1, first)
-        low = space + 1 if space >= 0 and _is_break(breaks, space + 1) else low
+        low = space + 1 if space >= 0 and (breaks is None or breaks.is_one(space + 1)) else low
     high = min(len(line), low + WIDTH)
     if high < len(line):
-        high = breaks[bisect_right(breaks, high) - 1]
+        high = high if breaks is None else breaks.before(high)
         space = line.rfind(" ", low + WIDTH // 2, high + 1)
-        high = space if space >= 0 and _is_break(breaks, space) else high
+        high = space if space >= 0 and (breaks is None or breaks.is_one(space)) else high
     return low, max(low, high)
 
 
-def _is_break(breaks: Sequence[int], at: int) -> bool:
-    return breaks[bisect_left(breaks, at)] == at
+class _Breaks:
+    """Where a line that isn't ASCII may be cut without tearing what a reader sees as one character."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+
+    def is_one(self, at: int) -> bool:
+        """Whether it may be cut there."""
+        return self.after(at) == at
+
+    def before(self, at: int) -> int:
+        """The last break that isn't behind `at`."""
+        return at if self._is_sure(at) else self._all[bisect_right(self._all, at) - 1]
+
+    def after(self, at: int) -> int:
+        """The first break that isn't before `at`."""
+        return at if self._is_sure(at) else self._all[bisect_left(self._all, at)]
+
+    def _is_sure(self, at: int) -> bool:
+        return _SURE.match(self._line, at - 1) is not None
+
+    @cached_property
+    def _all(self) -> list[int]:
+        return grapheme_breaks(self._line)
 
 
-def _shown(char: str) -> str:
-    """A character on a line: white space and controls are a space, half a surrogate pair is what Unicode has for it."""
-    if "\ud800" <= char <= "\udfff":
-        return "\ufffd"
-    return " " if char.isspace() or (not char.isprintable() and ord(char) < 0xA0) else char
+class _OnALine(dict[int, str]):
+    """What a character is shown as: white space and controls as a space, half a surrogate pair as Unicode's sign for
+    what can't be shown."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        is_space = char.isspace() or (code < 0xA0 and not char.isprintable())
+        shown = self[code] = "\ufffd" if 0xD800 <= code <= 0xDFFF else " " if is_space else char
+        return shown
+
+
+_ON_A_LINE = _OnALine()

@@ -103,9 +103,10 @@ class Store:
         """The seq that a connection's state is of."""
         return log.latest_seq(connection)
 
-    def begin(self) -> Connection:
-        """Opens one transaction, or a savepoint in the one that is open. `end` must follow."""
-        connection = self.database.begin()
+    def begin(self, patience: float | None = None) -> Connection:
+        """Opens one transaction, or a savepoint in the one that is open. `end` must follow. It waits for others
+        `patience` seconds at most, and `busy_timeout` where none are given."""
+        connection = self.database.begin(patience)
         depth = self.database.depth
         if depth == 1:
             self._pending, self._logged = [], 0  # an interrupted write may have left some
@@ -118,11 +119,11 @@ class Store:
         self.database.end(error)
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self, patience: float | None = None) -> Iterator[Connection]:
         """`begin` and `end` around a block."""
         outer = self.database.depth
         try:
-            yield self.begin()
+            yield self.begin(patience)
             self.end(None)
         except BaseException as error:
             if self.database.depth > outer:

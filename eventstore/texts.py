@@ -68,8 +68,9 @@ def _read_current(connection: Connection, hashes: list[int], versions: Container
             yield version, text
 
 
-def is_current(connection: Connection, session: int, message: int, message_id: str, version: int) -> bool:
+def is_current(connection: Connection, session: int, message: int, version: int) -> bool:
     """Whether a version is what a living message reads as. In the file's own index each is."""
+    message_id = log.message_id(connection, message)
     return bool(
         fetch(
             connection,
@@ -88,9 +89,12 @@ def read(connection: Connection, version: int) -> str:
 
 def read_row(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> str:
     """`read`, for who has read the row."""
+    body, flags = whole_body(connection, version, flags, base, body)
+    return words.searchable(codec.decode(body, flags)) if body else ""
+
+
+def whole_body(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> tuple[str, int]:
+    """(JSON without media, codec flags) of a version whose row was read; ("", 0) when it was not retained."""
     if base is not None or flags > bodies.STRICT:
-        found = bodies.read_text(connection, version)
-        if found is None:
-            return ""
-        body, flags = found
-    return "" if body is None else words.searchable(codec.decode(body, flags))
+        return bodies.read_text(connection, version) or ("", 0)
+    return body or "", flags

@@ -2,15 +2,15 @@
 
 SQLite's tokenizer knows words between spaces and Latin accents. So before it sees a text, every character becomes what
 it is compared as: scripts written without spaces get their characters set apart, accents and vowel marks that a writer
-may leave out go, and compatibility forms (full-width letters, ligatures) become the plain ones. What a character
-becomes is fixed by Unicode 3.2, which Python keeps beside the current one: a text must leave the index as it came,
-whatever Python wrote it.
+may leave out go, compatibility forms (full-width letters, ligatures) become the plain ones, and typographic marks and
+emoji a space: the tokenizer takes newer ones for letters. What a character becomes is fixed by Unicode 3.2, which
+Python keeps beside the current one: a text must leave the index as it came, whatever Python wrote it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import accumulate
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import ucd_3_2_0 as unicode
 
@@ -36,16 +36,28 @@ _APART = (
 )
 """Characters that are words of their own: of scripts written without spaces, and Hangul, found from one character."""
 
+_MARKS = (
+    (0x00A0, 0x00A9),
+    (0x00AB, 0x00B1),
+    (0x00B6, 0x00B8),
+    (0x00BB, 0x00BB),
+    (0x00BF, 0x00BF),
+    (0x00D7, 0x00D7),
+    (0x00F7, 0x00F7),
+    (0x2000, 0x206F),  # punctuation
+    (0x20A0, 0x20CF),  # currencies
+    (0x2190, 0x245F),  # arrows, mathematics, technical signs
+    (0x2500, 0x2775),  # lines, shapes, dingbats
+    (0x2794, 0x2BFF),
+    (0x1F000, 0x1FBEF),  # emoji
+)
+"""Characters that only part words."""
+
 
 def searchable(message: Mapping[str, Any]) -> str:
     """The text parts of a message, with a space between them. Reasoning, tools and files aren't searched."""
-    texts = []
-    for part in message.get("parts", ()):
-        if part.get("type") == "text":
-            text = part.get("text")
-            if isinstance(text, str) and text:
-                texts.append(text)
-    return " ".join(texts)
+    found = [part.get("text") for part in message.get("parts", ()) if part.get("type") == "text"]
+    return " ".join([text for text in found if isinstance(text, str) and text])
 
 
 def _plain(char: str) -> str:
@@ -58,11 +70,11 @@ def _plain(char: str) -> str:
     if 0xAC00 <= code <= 0xD7FF:
         return f" {char} "
     plain = "".join(c for c in unicode.normalize("NFKD", char) if not unicode.combining(c))
-    return "".join(f" {c} " if _is_apart(ord(c)) else c for c in plain)
+    return "".join(" " if _is_in(_MARKS, c) else f" {c} " if _is_in(_APART, c) else c for c in plain)
 
 
-def _is_apart(code: int) -> bool:
-    return any(low <= code <= high for low, high in _APART)
+def _is_in(ranges: Sequence[tuple[int, int]], char: str) -> bool:
+    return any(low <= ord(char) <= high for low, high in ranges)
 
 
 class _Plain(dict[int, str]):
@@ -74,16 +86,30 @@ class _Plain(dict[int, str]):
 
 
 _PLAIN = _Plain()
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
 
 
 def plain(text: str) -> str:
     """`text` as the tokenizer gets it."""
-    return text if text.isascii() else text.translate(_PLAIN)
+    return text if text.isascii() else _FOREIGN.sub(_plain_run, text)
+
+
+def _plain_run(run: re.Match[str]) -> str:
+    return run.group().translate(_PLAIN)
 
 
 def plain_offsets(text: str) -> list[int]:
     """Where each character of `text` begins in the UTF-8 of `plain(text)`, and last where that ends."""
-    return list(accumulate((len(_PLAIN[ord(char)].encode()) for char in text), initial=0))
+    offsets: list[int] = []
+    end = offset = 0
+    for run in _FOREIGN.finditer(text):
+        offsets += range(offset, offset + run.start() - end)
+        offset += run.start() - end
+        for char in run.group():
+            offsets.append(offset)
+            offset += len(_PLAIN[ord(char)].encode())
+        end = run.end()
+    return [*offsets, *range(offset, offset + len(text) - end + 1)]
 
 
 def cut_before(text: str, start: int, end: int) -> int:

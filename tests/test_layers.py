@@ -22,10 +22,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # SQLite: the border, the file's tables, connections and transactions
     ("driver", "schema", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "attachments", "bodies", "tree", "shape", "summaries", "fold", "texts", "index"),
+    ("log", "heads", "attachments", "bodies", "tree", "shape", "summaries", "fold", "texts", "index", "beside"),
     # reads of one state, and the feed
     ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "tailing"),
-    ("query", "snippets", "weighing"),
+    ("query", "forms", "snippets", "weighing"),
     # what the parts of one store share
     ("store",),
     # one module for each thing that is done to it

@@ -18,6 +18,7 @@ from tests.benchmarks.material import MESSAGE_BYTES, opened, serialized
 from tests.benchmarks.measure import Line, compare_bytes, interleave, seconds, seconds_each
 
 _VOCABULARY = 20_000
+_CHARACTERS = 3_500
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _BATCH = 5_000
 _FOUND = 20
@@ -118,6 +119,33 @@ def search_first(bench: Bench) -> list[Line]:
     return [line, compare_bytes(f"{what}: the index", "the texts", sizes[-1] - sizes[0], texts, 1 / 3)]
 
 
+def _chinese(number: int, length: int) -> list[Message]:
+    """New messages of that many characters, of which some are rare, as in a language."""
+    chance = random.Random(length)
+    characters = [chr(0x4E00 + 5 * rank) for rank in range(_CHARACTERS)]
+    frequencies = list(accumulate(1 / (rank + 3) for rank in range(_CHARACTERS)))
+    texts = ("".join(chance.choices(characters, cum_weights=frequencies, k=length)) for _ in range(number))
+    return [
+        {"id": f"{n:08}", "role": "user", "parts": [{"type": "text", "text": text}]} for n, text in enumerate(texts)
+    ]
+
+
+def search_share(bench: Bench) -> list[Line]:
+    """What the index adds to the file where words are short: Chinese, each character of three bytes one."""
+    lines = []
+    for length, target in ((15, None), (100, None), (500, 1 / 3)):
+        given = _chinese(bench.sizes.history // 10, length)
+        path = bench.folder.new_file()
+        _fill(path, given)
+        size = path.stat().st_size
+        with opened(path) as sessions:
+            sessions.search(text_of(given[0])[0])
+        texts = sum(len(text_of(message).encode()) for message in given)
+        what = f"the index of Chinese texts of {length} characters"
+        lines.append(compare_bytes(what, "the texts", path.stat().st_size - size, texts, target))
+    return lines
+
+
 def search_append(bench: Bench) -> list[Line]:
     """One message in a transaction of its own, in a store that has an index, against one that hasn't."""
     number = bench.sizes.normal_appends
@@ -153,7 +181,9 @@ def search_word(bench: Bench) -> list[Line]:
     lines = []
     common = _vocabulary()[0]
     asked: list[tuple[str, str, float | None]] = [(f"a word in {times}", _rare(name), 2) for name, times in _RARE]
-    asked += [("a common word", common[200], None), ("the commonest word", common[0], None)]
+    for word in (common[200], common[0]):
+        times = sum(word in text_of(message).split() for message in given)
+        asked.append((f"a word in {times:,}", word, None))
     with opened(filled) as sessions, _raw(bench.folder.new_file(), "") as connection:
         _index(connection, given)
         for what, word, target in asked:

@@ -18,7 +18,7 @@ from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
 from tests.benchmarks.reading import get_history, history_memory
-from tests.benchmarks.searching import search_append, search_first, search_word
+from tests.benchmarks.searching import search_append, search_first, search_share, search_word
 from tests.benchmarks.whole import disk, first_read, list_sessions, whole_store
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -36,6 +36,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         read_images,
         mirror_events,
         search_first,
+        search_share,
         search_append,
         search_word,
         poll,

@@ -25,6 +25,7 @@ from tests.property.observed import (
     reduced,
     same,
 )
+from tests.property.search_oracle import has_all, text_of
 from tests.property.steps import NAMES, RESERVED, Nested, outcome
 from tests.property.tables import tables
 
@@ -51,6 +52,7 @@ class Pair:
         self.sessions = self._open(retain)
         self._stack.callback(lambda: self.sessions.close())
         self.second = self._stack.enter_context(self._open())
+        self.reader = self._stack.enter_context(Sessions(self.path, read_only=True))
         self._attach()
 
     def close(self) -> None:
@@ -167,6 +169,31 @@ class Pair:
         before = tables(self.path)
         self.sessions.rebuild()
         assert tables(self.path) == before
+
+    def check_search(self, typed: str, where: str) -> None:
+        """What is found by one of the stores that have the file open: in all sessions, and in each of them."""
+        store = {"here": self.sessions, "second": self.second, "read-only": self.reader}[where]
+        expected = [
+            (name, node.id)
+            for name, state in self.model.sessions.items()
+            for node in state.nodes.values()
+            if has_all(text_of(node.message), typed)
+        ]
+        results = store.search(typed, limit=None)
+        found = [(result.session_id, result.id) for result in results]
+        same("found", sorted(expected), sorted(found))
+        born = {
+            (name, id): node.born for name, state in self.model.sessions.items() for id, node in state.nodes.items()
+        }
+        order = [(-result.score, -born[pair]) for result, pair in zip(results, found, strict=True)]
+        same("best first, of equal ones the newest", sorted(order), order)
+        for name in NAMES:
+            here = [pair for pair in found if pair[0] == name]
+            same(
+                "found in a session",
+                sorted(here),
+                sorted((name, r.id) for r in store.session(name).search(typed, limit=None)),
+            )
 
     def check_copy(self, source: str) -> None:
         """A copy in another store reads the same in all but its numbers."""

@@ -1,6 +1,7 @@
 """What search must find, from the messages alone: plain words compared one by one, without an index.
 
-The words are such that stemming leaves them as they are, so that nothing here has to know how that is done.
+The words are such that stemming leaves them as they are, so that nothing here has to know how that is done. Where texts
+are of any kind, `has_all` asks the tokenizer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from eventstore import Message, Session
+from eventstore.driver import Connection, Tokenizer
+from eventstore.words import plain
 
 WORDS = ("wolf", "wolfram", "fox", "fog", "x20", "04", "数", "据", "管", "мир", "zq7")
 _WORD = re.compile("[一-鿿]|[a-z0-9а-я]+")
@@ -77,3 +80,22 @@ def expected(sessions: Iterable[Session], query: Asked) -> set[tuple[str, str]]:
             if message is not None and query.fits(text_of(message)):
                 found.add((session.session_id, info.id))
     return found
+
+
+def tokens(text: str) -> list[str]:
+    """The stems of any text: two halves of a pair that meet are one character, as they are when it is stored."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    connection = Connection(":memory:")
+    try:
+        return Tokenizer(connection).words(plain(whole))
+    finally:
+        connection.close()
+
+
+def has_all(text: str, typed: str) -> bool:
+    """Whether a text has every word that is typed, those of several pieces in a row; without a word nothing has."""
+    there = tokens(text)
+    wanted = list(filter(None, map(tokens, typed.split())))
+    return bool(wanted) and all(
+        any(there[start : start + len(word)] == word for start in range(len(there))) for word in wanted
+    )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-import apsw
 import attrs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from eventstore import (
     Message,
@@ -20,39 +17,16 @@ from eventstore import (
     SearchResult,
     Session,
     Sessions,
-    index,
-    searching,
+    forms,
+    query,
     snippets,
-    texts,
-    weighing,
     words,
 )
 from eventstore.driver import Connection, Tokenizer, grapheme_breaks
 from tests.property import search_oracle
+from tests.property.limits import small_search_limits
 from tests.property.search_oracle import ALL, Asked
-
-SMALL: tuple[tuple[object, str, int], ...] = (
-    (index, "ERASE_EACH", 2),
-    (searching, "IDLE_EVENTS", 2),
-    (snippets, "BLOCK", 20),
-    (texts, "BATCH_BYTES", 150),
-    (texts, "BATCH_MESSAGES", 2),
-    (texts, "_BATCH_EVENTS", 3),
-    (texts, "_TOGETHER", 1),
-    (weighing, "_TOGETHER", 2),
-    (weighing, "_WINDOW", 1),
-    (words, "PIECE", 25),
-)
-
-
-@contextmanager
-def small_windows() -> Iterator[None]:
-    """Inside, every window and batch is so small that a few messages pass it."""
-    with ExitStack() as stack:
-        for module, name, value in SMALL:
-            stack.enter_context(patch.object(module, name, value))
-        stack.enter_context(patch.object(words.pieces, "__defaults__", (25,)))
-        yield
+from tests.property.tables import postings
 
 
 def message(message_id: str, text: str, role: str = "user") -> Message:
@@ -72,7 +46,7 @@ class Step:
     text: str
     asked: Asked
 
-    def apply(self, sessions: Sessions) -> None:
+    def apply(self, sessions: Sessions, reader: Sessions) -> None:
         session = sessions.session(f"s{self.session}")
         ids = [info.id for info in session.tree()]
         chosen = ids[self.number % len(ids)] if ids else None
@@ -84,6 +58,10 @@ class Step:
             sessions.delete_session(session.session_id)
         elif self.verb == "search":
             check(sessions, self.asked)
+        elif self.verb == "search read-only":
+            check(reader, self.asked)
+        elif self.verb == "rebuild":
+            sessions.rebuild()
         elif chosen is not None:
             self._change(session, chosen)
 
@@ -110,7 +88,7 @@ VERBS = ("append", "append", "append", "update", "grow", "delete", "delete branc
 def histories() -> SearchStrategy[list[Step]]:
     step = st.builds(
         Step,
-        st.sampled_from((*VERBS, "delete session")),
+        st.sampled_from((*VERBS, "delete session", "search read-only", "rebuild")),
         st.integers(0, 1),
         st.integers(0, 5),
         search_oracle.texts(),
@@ -155,7 +133,7 @@ def info(sessions: Sessions, result: SearchResult) -> MessageInfo:
 
 def check_snippet(result: SearchResult) -> None:
     """A stretch of the content, cut between whole characters, with the highlights in order and inside."""
-    line = "".join(map(snippets._shown, result.content))
+    line = result.content.translate(snippets._ON_A_LINE)
     shown = result.snippet.removeprefix("…") if result.snippet not in line else result.snippet
     shown = shown if shown in line else shown.removesuffix("…")
     assert shown in line
@@ -166,22 +144,23 @@ def check_snippet(result: SearchResult) -> None:
         for start in range(len(line) - len(shown) + 1)
         if line.startswith(shown, start)
     )
-    end = 0
+    end, edges = 0, set(grapheme_breaks(result.snippet))
     for low, high in result.highlights:
         assert end <= low < high <= len(result.snippet)
+        assert {low, high} <= edges
         end = high
     assert result.highlights
 
 
 @given(histories(), st.sampled_from(("current", "all")))
 def test_it_finds_what_is_there_after_any_history(history: list[Step], retain: str) -> None:
-    with small_windows(), TemporaryDirectory() as folder:
+    with small_search_limits(), TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with Sessions(path, durability="normal", retain=retain) as sessions:  # type: ignore[arg-type]
-            for step in history:
-                step.apply(sessions)
-                assert sessions.verify().ok
             with Sessions(path, read_only=True) as reader:
+                for step in history:
+                    step.apply(sessions, reader)
+                    assert sessions.verify().ok
                 before = postings(path)
                 for asked in ALL:
                     check(reader, asked)
@@ -195,15 +174,45 @@ def test_it_finds_what_is_there_after_any_history(history: list[Step], retain: s
             assert sessions.verify().problems == ()
 
 
-def postings(path: Path) -> list[tuple[object, ...]]:
-    """(word, row) of the file's index, and its state."""
-    connection = apsw.Connection(str(path))
+# ---- snippets
+
+STRETCHES = (
+    "word ",
+    "x" * 9,
+    "\r\n",
+    "\n\n",
+    "数据",
+    "管",
+    "e\u0301",
+    "👨‍👩‍👧‍👦",
+    "🇩🇪",
+    "🇫",
+    "한",
+    "\u1112\u1161\u11ab",
+    "\u0600",
+    "ि",
+    "\ud83d",
+)
+
+
+@given(
+    st.lists(st.sampled_from(STRETCHES) | st.text(max_size=3), min_size=2, max_size=9), st.integers(1, 90), st.data()
+)
+def test_a_long_text_shows_what_looking_at_all_of_it_would(pieces: list[str], times: int, data: st.DataObject) -> None:
+    """Snippets are cut from the neighbourhood of what matched, at the same places as from the whole text."""
+    text = "".join(pieces) * times
+    for at in data.draw(st.lists(st.integers(0, len(text)), min_size=1, max_size=3)):
+        text = text[:at] + data.draw(st.sampled_from((" needle ", " needle", "needle", " thread of "))) + text[at:]
+    connection = Connection(":memory:")
     try:
-        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'search'").fetchall():
-            return []
-        connection.execute("CREATE VIRTUAL TABLE temp.v USING fts5vocab('main', 'search', 'instance')")
-        found = connection.execute("SELECT term, doc FROM temp.v").fetchall()
-        return sorted(found) + connection.execute("SELECT 'state', * FROM search_index").fetchall()
+        stemming, plain = Tokenizer(connection), Tokenizer(connection, stems=False)
+        asked = query.parse(data.draw(st.sampled_from(("needle", "thread needle", "need*"))), stemming, plain)
+        assert asked is not None
+        finder = snippets.Finder(asked, stemming, plain)
+        matches = finder.look(text).matches
+        shown = finder.cut(text, matches)
+        with patch.object(snippets, "_narrowed", lambda block: block):
+            assert finder.cut(text, matches) == shown
     finally:
         connection.close()
 
@@ -268,6 +277,72 @@ def has_word(text: str) -> bool:
         return bool(Tokenizer(connection).words(words.plain(text)))
     finally:
         connection.close()
+
+
+ENDINGS = (
+    *("", "s", "es", "ed", "ing", "y", "ies", "er", "ly", "ally", "ation", "ations", "ational", "ization", "izer"),
+    *("ness", "fulness", "ousness", "iveness", "ful", "ality", "ivity", "ability", "ibility", "ence", "ency", "able"),
+    *("ably", "ement", "ment", "ent", "ion", "ism", "ist", "ative", "icate", "ical", "icity", "alize", "ble", "logy"),
+)
+BASES = (
+    "hop",
+    "agre",
+    "fall",
+    "connect",
+    "condit",
+    "poss",
+    "dur",
+    "fil",
+    "rat",
+    "fl",
+    "destro",
+    "sky",
+    "x20",
+    "a",
+    "yy",
+)
+
+
+@st.composite
+def english(draw: DrawFn) -> str:
+    """Words as the stemmer knows them, and some that no one says."""
+    base = draw(st.sampled_from(BASES) | st.text("abeilstyz0", min_size=1, max_size=6))
+    return base + "".join(draw(st.lists(st.sampled_from(ENDINGS), max_size=2)))
+
+
+@settings(max_examples=100)
+@given(
+    english(),
+    st.lists(english() | st.sampled_from(("—", "’s", "_", "\0", "🤔", "\x7f", ".", "É", "İ", "ß"))),
+    st.data(),
+)
+def test_forms_of_a_word_are_those_that_the_tokenizer_finds(word: str, others: list[str], data: st.DataObject) -> None:
+    """Looking for words by their beginning is quicker than to tokenize, and says the same."""
+    text = "".join(data.draw(st.permutations([word, *others, word.upper(), " ", " ", "-", "\n"])))
+    connection = Connection(":memory:")
+    try:
+        stemming, prepared = Tokenizer(connection), words.plain(text)
+        (stem,) = stemming.words(word)
+        spans = stemming.spans(prepared)
+        if prepared.isascii():
+            assert forms.count_words(prepared) == len(spans)
+            if forms.Forms.is_quick(stem):
+                found = forms.Forms(3, stem, stemming).matches(prepared.lower())
+                assert found == [(start, end, 3) for start, end, each in spans if each == stem]
+    finally:
+        connection.close()
+
+
+@settings(max_examples=100)
+@given(english())
+def test_every_beginning_of_any_word_finds_it(word: str) -> None:
+    """However long the word's stem is; and what is longer finds nothing."""
+    with Sessions() as sessions:
+        session = sessions.session()
+        session.append_message(message("a", f"before {word} after"))
+        for length in range(1, len(word) + 1):
+            assert session.search(f"{word[:length]}*"), word[:length]
+        assert session.search(f"{word}0*") == []
 
 
 STEMMED = ("connection", "conditional", "happily", "relational", "hopping", "carrying", "universities", "generously")

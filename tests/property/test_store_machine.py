@@ -21,6 +21,8 @@ from tests.property.steps import (
 
 LOOKS = st.sampled_from(("back", "back", "copied", "replayed", "reopened", "in every way"))
 
+TYPED = ("seed", "seed 1", "a", "ab", "words two", "мир", "世", "语", "語", "caf", "café", "line separator", "b", "")
+
 
 class StoreMachine(RuleBasedStateMachine):
     """After each step everything is compared, so each rule does a few things."""
@@ -83,6 +85,11 @@ class StoreMachine(RuleBasedStateMachine):
         leaf_id = None if number is None or not nodes else nodes[number % len(nodes)].id
         if model.state(source).metadata_version or not model.state(target).metadata_version:
             self.pair.copy(source, target, leaf_id)
+
+    @rule(typed=st.sampled_from(TYPED), where=st.sampled_from(("here", "here", "second", "read-only")))
+    def search(self, typed: str, where: str) -> None:
+        """By any store that has the file open: the first one makes the index, which the fold keeps from then on."""
+        self.pair.check_search(typed, where)
 
     @rule(name=ANY_SESSION, how=LOOKS, number=st.integers(0, 200))
     def look(self, name: str, how: str, number: int) -> None:

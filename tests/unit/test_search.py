@@ -19,8 +19,10 @@ from eventstore import (
     Sessions,
     StoreClosed,
     StoreView,
+    index,
     snippets,
     texts,
+    weighing,
 )
 from tests.unit.talk import Heard, message
 
@@ -41,6 +43,7 @@ TALK = {
     "nul": "before\0after half\ud83d",
     "ru": "Привет, мир! Ещё йогурт",
     "zwnj": "می\u200cخواهم",
+    "glued": "Great🤔idea—it’s “quoted”…200₿🎉party🏳️‍🌈pride ½ durability of the possibilities",
 }
 
 
@@ -105,6 +108,13 @@ def marked(result: SearchResult) -> list[str]:
         ("half", ["nul"], ["half"]),
         ("ПРИВЕТ еще иогурт", ["ru"], ["Привет", "Ещё", "йогурт"]),
         ("میخواهم", ["zwnj"], ["می\u200cخواهم"]),
+        ("great", ["glued"], ["Great"]),
+        ("ideas party", ["glued"], ["idea", "party"]),
+        ("pride 200", ["glued"], ["200", "pride"]),
+        ("it's quoted", ["glued"], ["it’s", "quoted"]),
+        ('"great🤔idea"', ["glued"], ["Great🤔idea"]),
+        ("🤔", [], []),
+        ("durabili* possibili*", ["glued"], ["durability", "possibilities"]),
         ("nowhere", [], []),
         ("", [], []),
         ("  ", [], []),
@@ -226,6 +236,21 @@ def test_filters(sessions: Sessions) -> None:
     assert sessions.session("nobody").search("word") == []
 
 
+def test_a_change_of_times_shows_and_an_update_changes_none(sessions: Sessions) -> None:
+    session, years = sessions.session(), [datetime(year, 1, 1, tzinfo=UTC) for year in (2020, 2021, 2022)]
+    session.import_message(message("a", "word"), parent_id=None, created_at=years[0])
+    assert found(session.search("word", until=years[1])) == ["a"]
+    session.update_message(message("a", "word again"))
+    for search in (session.search, sessions.search):
+        (result,) = search("again", until=years[1])
+        assert (result.id, result.created_at) == ("a", years[0])
+        assert search("word", since=years[1]) == []
+    session.delete_messages(["a"])
+    session.import_message(message("a", "word"), parent_id=None, created_at=years[2])
+    assert session.search("word", until=years[1]) == []
+    assert [result.created_at for result in session.search("word", since=years[1])] == [years[2]]
+
+
 def test_a_change_of_role_shows(session: Session) -> None:
     session.append_message(message("a", "word"))
     assert session.search("word")[0].role == "user"
@@ -312,7 +337,7 @@ def test_a_phrase_over_two_blocks_is_shown_by_its_words(session: Session) -> Non
 
 def test_messages_of_any_size(path: Path) -> None:
     """Found by words far apart in one text, before and after the first search, with SQLite's limit lowered to 2 MB."""
-    large = f"alpha {'filler words ' * 400_000} omega conditional"
+    large = f"alpha {'filler words ' * 200_000} omega conditional"
     with Sessions(path, durability="normal") as sessions:
         writer = sessions._store.database._writer
         assert writer is not None
@@ -332,6 +357,57 @@ def test_messages_of_any_size(path: Path) -> None:
         assert found(session.search("omega")) == ["c"]
         assert sessions.verify().problems == ()
         assert sessions._store.database._writer is writer
+
+
+def with_output(number: int, size: int) -> Any:
+    """A message of a short text and a large output of a tool."""
+    output = (f"line {number} of what hiddenword gave " * (size // 30 + 1))[:size]
+    tool = {"type": "tool-run", "toolCallId": "c", "state": "output-available", "input": {}, "output": output}
+    text = {"type": "text", "text": f"Ran the tool: step number{number} went well"}
+    return {"id": f"m{number}", "role": "assistant", "parts": [text, tool]}
+
+
+def index_bytes(path: Path) -> int:
+    connection = apsw.Connection(str(path))
+    try:
+        rows = connection.execute("SELECT sum(length(block)) FROM search_data").fetchall()
+        return int(rows[0][0])  # type: ignore[arg-type]
+    finally:
+        connection.close()
+
+
+def check_large_outputs(path: Path, count: int, size: int) -> None:
+    """Messages with large outputs of tools are opened, listed and searched as if they were small."""
+    with Sessions(path, durability="normal") as sessions:
+        session = sessions.session()
+        for number in range(count):
+            session.append_message(with_output(number, size))
+        assert found(session.search(f"number{count // 2}")) == [f"m{count // 2}"]
+        assert session.search("hiddenword") == []
+        assert index_bytes(path) < count * 60 + 1_000
+    with Sessions(path, durability="normal") as sessions:
+        assert [info.messages for info in sessions.list_sessions()] == [count]
+        read: list[int] = []
+        whole_body = texts.whole_body
+        try:
+            texts.whole_body = lambda *arguments: read.append(arguments[1]) or whole_body(*arguments)  # type: ignore[func-returns-value]
+            assert len(sessions.search("went well")) == 20
+            most = max(20, -(-weighing.WEIGHED_CHARACTERS // (size + 100)))
+            assert len(read) == min(most, count)
+            assert found(sessions.search("number1")) == ["m1"]
+            assert len(read) == min(most, count) + 1
+        finally:
+            texts.whole_body = whole_body
+
+
+def test_large_outputs_of_tools_cost_no_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weighing, "WEIGHED_CHARACTERS", 5_000_000)
+    check_large_outputs(path, count=40, size=200_000)
+
+
+@pytest.mark.large
+def test_two_thousand_large_outputs_of_tools_cost_no_search(path: Path) -> None:
+    check_large_outputs(path, count=2_000, size=1_000_000)
 
 
 # ---- when the index is made
@@ -358,6 +434,25 @@ def test_a_store_that_never_searched_has_no_table_for_it(path: Path) -> None:
     with Sessions(path, durability="normal") as sessions:
         sessions.search("fox")
     assert "search_index" in tables(path)
+
+
+def test_the_index_is_made_in_bounded_transactions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "BATCH_MESSAGES", 20)
+    monkeypatch.setattr(texts, "BATCH_BYTES", 5_000)
+    with Sessions(path, durability="normal") as sessions:
+        session = sessions.session()
+        session.append_messages([message(f"m{n}", f"word number{n}") for n in range(200)])
+        session.append_messages([message(f"n{n}", f"word {'x' * 2_000}") for n in range(20)])
+        added: list[int] = []
+        add = index.add
+        try:
+            index.add = lambda connection, batch: added.append(len(batch.texts)) or add(connection, batch)  # type: ignore[func-returns-value]
+            assert len(sessions.search("word", limit=None)) == 220
+        finally:
+            index.add = add
+        assert sum(added) == 220
+        assert max(added) == 20
+        assert added[-1] <= 2
 
 
 def test_a_search_writes_no_event(sessions: Sessions) -> None:
