@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
 from eventstore import driver, opening
@@ -99,10 +99,10 @@ class Database:
         self.closing_hook()
         with self._locked():
             self._closed = True
-            self._readers.close()
-            self._aside.close()
-            with driver.translated(self.path):
-                self._close_writer()
+            with driver.translated(self.path), ExitStack() as each:  # closed all, also when one of them fails
+                each.callback(self._close_writer)
+                each.callback(self._aside.close)
+                each.callback(self._readers.close)
 
     def sleep(self, seconds: float) -> None:
         """Lets time pass. Raises `StoreClosed` as soon as the store is being closed."""
@@ -134,8 +134,8 @@ class Database:
             else:
                 with self._readers.lend() as reader:
                     yield reader
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
+        except driver.UNREADABLE as error:
+            driver.raise_ours(error, self.path)
 
     def read_once(self, read: Callable[[Connection], R]) -> R:
         """What a single statement reads, without the cost of a transaction around it."""
@@ -145,8 +145,8 @@ class Database:
         self.check_open()
         try:
             return self._readers.read_once(read)
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
+        except driver.UNREADABLE as error:
+            driver.raise_ours(error, self.path)
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 from urllib.parse import quote
 
 import apsw
@@ -27,6 +27,9 @@ from eventstore.errors import (
 
 Error = apsw.Error
 BusyError = apsw.BusyError
+UNREADABLE = (apsw.Error, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError)
+"""What reading a file can raise: the driver's errors, and what our own code makes of rows that no version writes (no row
+where one must be, NULL for a number, bytes that aren't UTF-8). A caller's function must mark its own: `of_a_caller`."""
 
 WAL_PAGES = 4_000  # checkpoint after so many pages (8 MB): a page written often goes to the file once
 WAL_BYTES = 16 * 1024 * 1024  # what is left of a WAL that once grew beyond it
@@ -78,8 +81,28 @@ def fetch_one(connection: Connection, sql: str, bindings: Sequence[Any] = ()) ->
     return rows[0] if rows else None
 
 
-def translate(error: apsw.Error, path: str) -> EventStoreError:
-    """Our error for a driver's: what was wanted is `path`, what was found is SQLite's text, then what to do."""
+def of_a_caller(error: Exception) -> Exception:
+    """Marks what a caller's function raised, so that it isn't taken for damage."""
+    error.__dict__["of_a_caller"] = True
+    return error
+
+
+def is_of_a_caller(error: Exception) -> bool:
+    """Whether a caller's function raised it."""
+    return "of_a_caller" in error.__dict__
+
+
+def raise_ours(error: BaseException, path: str) -> NoReturn:
+    """Raises our error for one of `UNREADABLE`; all others, a caller's and our own go on as they are."""
+    if not isinstance(error, UNREADABLE) or isinstance(error, EventStoreError) or is_of_a_caller(error):
+        raise error
+    raise translate(error, path) from error
+
+
+def translate(error: BaseException, path: str) -> EventStoreError:
+    """Our error for one of `UNREADABLE`: wanted is `path`, found is SQLite's text, then what to do."""
+    if not isinstance(error, apsw.Error):
+        return DamagedStore(f"{path}: {_DAMAGE} ({type(error).__name__}: {error})")
     for theirs, ours, advice in _TRANSLATIONS:
         if isinstance(error, theirs):
             return ours(f"{path}: {advice} (SQLite: {error})")
@@ -88,11 +111,11 @@ def translate(error: apsw.Error, path: str) -> EventStoreError:
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Raises our own errors for the driver's."""
+    """Raises our own errors for all that reading the file can raise."""
     try:
         yield
-    except apsw.Error as error:
-        raise translate(error, path) from error
+    except UNREADABLE as error:
+        raise_ours(error, path)
 
 
 def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from eventstore import bodies, clock, codec, deltas, heads, index, log
+from eventstore import bodies, clock, codec, deltas, driver, heads, index, log
 from eventstore.codec import Encoded
 from eventstore.events import Event
 from eventstore.fold import Fold
@@ -43,7 +43,7 @@ class Write:
                 self._fold.start(head, leaf_tail)
         except BaseException as error:
             self._give_up(error)
-            raise
+            driver.raise_ours(error, self.store.database.path)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -55,9 +55,10 @@ class Write:
             self.store.end(error)
         except BaseException as failure:
             self._give_up(failure)
-            raise
-        if error is None:
-            reach("emitted")
+            driver.raise_ours(failure, self.store.database.path)
+        if error is not None:
+            driver.raise_ours(error, self.store.database.path)
+        reach("emitted")
 
     def _give_up(self, error: BaseException) -> None:
         """Rolls back, unless it never began or was ended: an interrupt may strike between any two steps."""
