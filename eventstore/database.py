@@ -262,6 +262,8 @@ class Database:
             self._writer.execute(f"RELEASE depth_{self._depth}" if self._depth else "COMMIT")
         except driver.Error:
             self._roll_back()
+            if self._depth == 0:
+                driver.commit_nothing(self._writer)
             raise
         except BaseException:  # an interrupt, before it took effect or after
             with suppress(driver.Error):

@@ -7,7 +7,7 @@ Settings are small named functions with the reason for each; `configure` applies
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, cast
 from urllib.parse import quote
 
@@ -217,6 +217,16 @@ def _erase_deleted(connection: Connection) -> None:
 def _bound_the_wal(connection: Connection) -> None:
     connection.wal_autocheckpoint(WAL_PAGES)
     connection.pragma("journal_size_limit", WAL_BYTES)
+
+
+def commit_nothing(connection: Connection) -> None:
+    """Writes an empty commit over one that failed, as far as the disk lets it.
+
+    Where a commit's sync failed, all of it is in the WAL. No connection sees it, but the first to open the file after a
+    crash would take it for done.
+    """
+    with suppress(apsw.Error):
+        connection.pragma("user_version", connection.pragma("user_version"))
 
 
 def truncate_wal(connection: Connection) -> bool:

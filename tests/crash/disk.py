@@ -54,9 +54,12 @@ class Kept:
             if data is None:
                 lasting += [(offset, None)] if chosen.random() < keep else []
                 continue
-            for start in range(0, len(data), SECTOR - offset % SECTOR if len(data) > SECTOR else SECTOR):
+            start = 0
+            while start < len(data):
+                end = start + SECTOR - (offset + start) % SECTOR
                 if chosen.random() < keep:
-                    lasting.append((offset + start, data[start : start + SECTOR]))
+                    lasting.append((offset + start, data[start:end]))
+                start = end
         return self._after(lasting)
 
     def _after(self, done: list[tuple[int, bytes | None]]) -> bytearray:
@@ -124,6 +127,12 @@ class Disk(apsw.VFS):
         self.call("access", pathname)
         return super().xAccess(pathname, flags)
 
+    def sync(self, path: str) -> None:
+        """Makes a file durable. With the first time of a new file SQLite syncs the folder, and what was deleted is gone."""
+        if self.kept(path).durable is None:
+            self.files = {name: kept for name, kept in self.files.items() if not kept.deleted}
+        self.kept(path).sync()
+
     def cut(self, folder: Path, seed: int) -> None:
         """Writes into `folder` the files that there are when power goes now and comes back."""
         chosen = random.Random(seed)
@@ -162,7 +171,7 @@ class File(apsw.VFSFile):
 
     def xSync(self, flags: int) -> None:  # noqa: N802
         self._disk.call("sync", self._path)
-        self._disk.kept(self._path).sync()
+        self._disk.sync(self._path)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.call("truncate", self._path)
