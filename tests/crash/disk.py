@@ -181,3 +181,11 @@ class File(apsw.VFSFile):
     def xFileSize(self) -> int:  # noqa: N802
         self._disk.call("size", self._path)
         return super().xFileSize()
+
+    def xLock(self, level: int) -> None:  # noqa: N802
+        """SQLite tries to lock a file for writing that it has opened to read, and passes the error over; of errors that
+        Python raises, only "busy" is."""
+        try:
+            super().xLock(level)
+        except apsw.IOError:
+            raise apsw.exception_for(apsw.SQLITE_BUSY) from None

@@ -110,8 +110,8 @@ def failing_stores(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]]:
 @contextmanager
 def stores_over_calls(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]]:
     """As `failing_stores`, with what fails below SQLite's own file layer, and many checkpoints."""
-    with small_files(), Syscalls() as calls, Sessions(path, busy_timeout=0.02) as other:
-        with Sessions(path, busy_timeout=0.02) as sessions:
+    with small_files(), Syscalls() as calls, Sessions(path, durability="normal", busy_timeout=0.02) as other:
+        with Sessions(path, durability="normal", busy_timeout=0.02) as sessions:
             try:
                 yield calls, sessions, other
             finally:

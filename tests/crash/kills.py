@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import random
-import select
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
@@ -33,14 +31,23 @@ class Child:
 
     pid: int
     pipe: int
+    told: bytearray = attrs.Factory(bytearray)
+
+    def wait_for(self, lines: int) -> None:
+        """Waits until it has told so many lines, or is at its end."""
+        while self.told.count(b"\n") < lines:
+            more = os.read(self.pipe, 65_536)
+            if not more:
+                return
+            self.told.extend(more)
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
 
     def end(self) -> tuple[int, list[str]]:
         """Waits for its end. Gives its exit code (-9: killed), and the lines that it told."""
-        with os.fdopen(self.pipe) as pipe:
-            told = pipe.read()
+        with os.fdopen(self.pipe, "rb") as pipe:
+            told = (bytes(self.told) + pipe.read()).decode()
         code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         assert code in (0, -signal.SIGKILL), told
         return code, told.splitlines()
@@ -178,7 +185,6 @@ def write_for_ever(path: Path, seed: int, durability: str) -> Callable[[Callable
     """Work for a child: works on sessions of their own, telling after each."""
 
     def work(tell: Callable[[str], object]) -> None:
-        tell("0")
         sessions = Sessions(path, durability=durability, busy_timeout=30)  # type: ignore[arg-type]
         for number, name in enumerate(works_of(seed)):
             do(WORKS[name], sessions.session(f"{seed}.{number}"))
@@ -191,25 +197,24 @@ def write_for_ever(path: Path, seed: int, durability: str) -> Callable[[Callable
 
 
 def at_any_moment(path: Path, seed: int, longest: float, *, others: int = 0) -> Random:
-    """Kills a writer at a moment drawn by `seed`, of `longest` seconds. `others` write to the file meanwhile: they go on
-    writing, and are killed a little later."""
+    """Kills a writer at a moment drawn by `seed`: up to `longest` seconds after a few works, or as it begins. `others`
+    write to the file meanwhile: they go on, and are killed a little later."""
     chosen = random.Random(seed)
     with small_files():
         seeds = [seed * 10 + number for number in range(1 + others)]
         children = [fork(write_for_ever(path, each, chosen.choice(("full", "normal")))) for each in seeds]
-    for child in children:
-        select.select([child.pipe], [], [], LONGEST_LIFE)  # it has begun
+    children[0].wait_for(chosen.randrange(6))
     time.sleep(chosen.random() * longest)
     states: dict[str, set[str]] = {}
     written = returned = 0
     for each, child in zip(seeds, children, strict=True):
         child.kill()
         lines = child.end()[1]
-        done = len(lines) - 1
+        done = len(lines)
         for number, name in zip(range(done + 1), works_of(each), strict=False):
             states[f"{each}.{number}"] = _states(course(name), whole=number < done)
         written += done
-        returned = max(returned, int(lines[-1]))
+        returned = max(returned, int(lines[-1]) if lines else 0)
         if others and child is not children[-1]:
             time.sleep(chosen.random() * longest / 4)
     return Random(written, states, returned)
@@ -219,9 +224,7 @@ def _states(done: Course, *, whole: bool) -> set[str]:
     return {done.last} if whole else set(done.states)
 
 
-@contextmanager
-def prepared_courses() -> Iterator[None]:
+def prepare_courses() -> None:
     """Every course is known before anything forks."""
     for name in WORKS:
         course(name)
-    yield
