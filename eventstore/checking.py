@@ -36,7 +36,7 @@ def _report(progress: Progress | None, done: int, total: int) -> None:
     if progress is not None and (done % REPORT_EVERY == 0 or done == total):
         try:
             progress(done, total)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             raise driver.of_a_caller(error)  # noqa: B904
 
 

@@ -157,7 +157,7 @@ class Replaying:
             if progress is not None and count % REPORT_EVERY == 0:
                 try:
                     progress(count, None)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001
                     raise driver.of_a_caller(error)  # noqa: B904
 
     def _here(self, seq: int | None) -> int | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
-from eventstore import driver, opening
+from eventstore import driver, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
 from eventstore.errors import (
@@ -113,7 +113,7 @@ class Database:
         if self._writer is not None:
             try:
                 if not self.in_memory:
-                    driver.truncate_wal(self._writer)
+                    wal.truncate(self._writer)
             finally:
                 self._writer.close()
 
@@ -136,6 +136,7 @@ class Database:
                     yield reader
         except driver.UNREADABLE as error:
             driver.raise_ours(error, self.path)
+            raise
 
     def read_once(self, read: Callable[[Connection], R]) -> R:
         """What a single statement reads, without the cost of a transaction around it."""
@@ -147,6 +148,7 @@ class Database:
             return self._readers.read_once(read)
         except driver.UNREADABLE as error:
             driver.raise_ours(error, self.path)
+            raise
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
@@ -263,7 +265,7 @@ class Database:
         except driver.Error:
             self._roll_back()
             if self._depth == 0:
-                driver.commit_nothing(self._writer)
+                wal.commit_nothing(self._writer)
             raise
         except BaseException:  # an interrupt, before it took effect or after
             with suppress(driver.Error):

@@ -1,4 +1,4 @@
-"""The border to SQLite: the only module that imports apsw. Opens configured connections and translates every error.
+"""The border to SQLite: no module but this and `wal` imports apsw. Opens configured connections, translates every error.
 
 Settings are small named functions with the reason for each; `configure` applies them. Everything above works with the
 `Connection` handed out here and never sees an apsw error: `Database` translates whatever leaves its transactions.
@@ -7,13 +7,14 @@ Settings are small named functions with the reason for each; `configure` applies
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, cast
+from contextlib import contextmanager
+from typing import Any, cast
 from urllib.parse import quote
 
 import apsw
 import apsw.unicode
 
+from eventstore import wal
 from eventstore.errors import (
     CannotOpen,
     DamagedStore,
@@ -28,12 +29,8 @@ from eventstore.errors import (
 Error = apsw.Error
 BusyError = apsw.BusyError
 UNREADABLE = (apsw.Error, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError)
-"""What reading a file can raise: the driver's errors, and what our own code makes of rows that no version writes (no row
-where one must be, NULL for a number, bytes that aren't UTF-8). A caller's function must mark its own: `of_a_caller`."""
+"""What reading can raise: the driver's errors, and what rows that no version writes make of our code."""
 
-WAL_PAGES = 4_000  # checkpoint after so many pages (8 MB): a page written often goes to the file once
-WAL_BYTES = 16 * 1024 * 1024  # what is left of a WAL that once grew beyond it
-CLOSING_MILLISECONDS = 200  # how long a close waits for readers elsewhere, to empty the WAL
 
 _DAMAGE = "the file is damaged or isn't laid out as this version writes it; verify() says more, a backup helps"
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] = (
@@ -82,21 +79,20 @@ def fetch_one(connection: Connection, sql: str, bindings: Sequence[Any] = ()) ->
 
 
 def of_a_caller(error: Exception) -> Exception:
-    """Marks what a caller's function raised, so that it isn't taken for damage."""
+    """Marks what a caller's function raised: it isn't taken for damage."""
     error.__dict__["of_a_caller"] = True
     return error
 
 
 def is_of_a_caller(error: Exception) -> bool:
-    """Whether a caller's function raised it."""
+    """Whether it is marked."""
     return "of_a_caller" in error.__dict__
 
 
-def raise_ours(error: BaseException, path: str) -> NoReturn:
-    """Raises our error for one of `UNREADABLE`; all others, a caller's and our own go on as they are."""
-    if not isinstance(error, UNREADABLE) or isinstance(error, EventStoreError) or is_of_a_caller(error):
-        raise error
-    raise translate(error, path) from error
+def raise_ours(error: BaseException, path: str) -> None:
+    """Raises our error for one of `UNREADABLE`. Our own, and those of a caller's function, are left to go on."""
+    if isinstance(error, UNREADABLE) and not isinstance(error, EventStoreError) and not is_of_a_caller(error):
+        raise translate(error, path) from error
 
 
 def translate(error: BaseException, path: str) -> EventStoreError:
@@ -111,11 +107,12 @@ def translate(error: BaseException, path: str) -> EventStoreError:
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Raises our own errors for all that reading the file can raise."""
+    """Raises our own errors for `UNREADABLE`."""
     try:
         yield
     except UNREADABLE as error:
         raise_ours(error, path)
+        raise
 
 
 def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:
@@ -124,7 +121,7 @@ def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:
     configure(connection, busy_timeout)
     _synchronous(connection, durability)
     _erase_deleted(connection)
-    _bound_the_wal(connection)
+    wal.bound(connection, busy_timeout)
     return connection
 
 
@@ -212,31 +209,6 @@ def _synchronous(connection: Connection, durability: str) -> None:
 def _erase_deleted(connection: Connection) -> None:
     """Deleted content is overwritten with zeros, in the WAL and at the checkpoint in the file."""
     connection.pragma("secure_delete", "on")
-
-
-def _bound_the_wal(connection: Connection) -> None:
-    connection.wal_autocheckpoint(WAL_PAGES)
-    connection.pragma("journal_size_limit", WAL_BYTES)
-
-
-def commit_nothing(connection: Connection) -> None:
-    """Writes an empty commit over one that failed, as far as the disk lets it.
-
-    Where a commit's sync failed, all of it is in the WAL. No connection sees it, but the first to open the file after a
-    crash would take it for done.
-    """
-    with suppress(apsw.Error):
-        connection.pragma("user_version", connection.pragma("user_version"))
-
-
-def truncate_wal(connection: Connection) -> bool:
-    """Writes the WAL into the file and empties it. False when a reader elsewhere still needs it."""
-    connection.set_busy_timeout(CLOSING_MILLISECONDS)
-    try:
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.BusyError:
-        return False
-    return True
 
 
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")

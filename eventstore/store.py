@@ -210,7 +210,7 @@ class Store:
         """The tokens that a message is stamped with."""
         try:
             tokens = self._count_tokens(message)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             raise driver.of_a_caller(error)  # noqa: B904
         if not isinstance(tokens, int) or tokens < 0:
             raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")

@@ -44,6 +44,7 @@ class Write:
         except BaseException as error:
             self._give_up(error)
             driver.raise_ours(error, self.store.database.path)
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -56,6 +57,7 @@ class Write:
         except BaseException as failure:
             self._give_up(failure)
             driver.raise_ours(failure, self.store.database.path)
+            raise
         if error is not None:
             driver.raise_ours(error, self.store.database.path)
         reach("emitted")

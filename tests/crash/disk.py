@@ -113,6 +113,7 @@ class Disk(apsw.VFS):
             return apsw.VFSFile("unix", name, flags)
         self.call("open", path)
         self.kept(path).deleted = False
+        assert name is not None
         return File(self, path, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
@@ -128,7 +129,7 @@ class Disk(apsw.VFS):
         return super().xAccess(pathname, flags)
 
     def sync(self, path: str) -> None:
-        """Makes a file durable. With the first time of a new file SQLite syncs the folder, and what was deleted is gone."""
+        """Makes a file durable. With a new file, SQLite syncs its folder too: what was deleted is gone for good."""
         if self.kept(path).durable is None:
             self.files = {name: kept for name, kept in self.files.items() if not kept.deleted}
         self.kept(path).sync()

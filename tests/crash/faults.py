@@ -110,12 +110,12 @@ def failing_stores(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]]:
 @contextmanager
 def stores_over_calls(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]]:
     """As `failing_stores`, with what fails below SQLite's own file layer, and many checkpoints."""
-    with small_files(), Syscalls() as calls, Sessions(path, durability="normal", busy_timeout=0.02) as other:
-        with Sessions(path, durability="normal", busy_timeout=0.02) as sessions:
-            try:
-                yield calls, sessions, other
-            finally:
-                calls.mend()
+    quick: Any = {"durability": "normal", "busy_timeout": 0.02}
+    with small_files(), Syscalls() as calls, Sessions(path, **quick) as other, Sessions(path, **quick) as sessions:
+        try:
+            yield calls, sessions, other
+        finally:
+            calls.mend()
 
 
 Stores = Callable[[Path], AbstractContextManager[tuple[Failing, Sessions, Sessions]]]
@@ -205,7 +205,7 @@ def every_read(path: Path, name: str, way: int, *, read_only: bool, lasting: boo
             for number in count(1, step):
                 with Sessions(path, read_only=read_only) as sessions:
                     failing.fail(number, way, lasting=lasting)
-                    found = outcome(lambda: READS[name](sessions.session("a")))  # noqa: B023
+                    found = outcome(lambda: READS[name](sessions.session("a")))
                     hit = failing.mend()
                     assert found.error is not None or found.value in (expected, None), found.value
                     assert READS[name](sessions.session("a")) == expected, "it doesn't read on"

@@ -88,7 +88,7 @@ def _log(sessions: Sessions) -> list[Envelope]:
 
 
 def check(done: Run, cut: Cut, *, durability: str) -> None:
-    """The file is whole, its log a beginning of the writer's that ends at a commit; "full" has all that had returned."""
+    """The file is whole, its log a beginning of the writer's that ends at a commit; with "full", all that returned."""
     with Sessions(cut.path, durability="normal") as sessions:
         report = sessions.verify()
         assert report.ok, (cut.called, report.problems)

@@ -13,12 +13,13 @@ import sqlite3
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from eventstore import EventStoreError, Sessions
+from eventstore import EventStoreError, Session, Sessions
 from eventstore.testing import json_text
 from tests.crash.works import WORKS, do, small_files
 
@@ -156,6 +157,22 @@ def _answer(found: Found, name: str, ask: Callable[[], Any]) -> Any:
     return value
 
 
+def _read_session(found: Found, session: Session) -> None:
+    name = session.session_id
+    leaves = _answer(found, f"{name}: leaves", lambda: [leaf.id for leaf in session.get_leaves()]) or []
+    for leaf in leaves[:20]:
+        _answer(found, f"{name}: {leaf}", partial(session.get_history, leaf_id=leaf, compacted=False))
+    _answer(found, f"{name}: tree", lambda: [info.to_dict() for info in session.tree()])
+    _answer(found, f"{name}: shown", session.get_history)
+    _answer(found, f"{name}: recent", lambda: session.get_recent_history(5_000).to_dict())
+    _answer(found, f"{name}: compactions", lambda: [each.to_dict() for each in session.get_compactions()])
+    _answer(found, f"{name}: metadata", session.get_metadata)
+
+
+def _search(sessions: Sessions, query: str) -> list[str]:
+    return sorted(result.id for result in sessions.search(query, limit=None))
+
+
 def read_all(path: Path, *, read_only: bool) -> Found:
     """Asks everything that can be asked. Raises what isn't our own error."""
     found = Found()
@@ -167,18 +184,10 @@ def read_all(path: Path, *, read_only: bool) -> Found:
     try:
         listed = _answer(found, "sessions", lambda: [info.to_dict() for info in sessions.list_sessions()]) or []
         for name in dict.fromkeys([info["session_id"] for info in listed]):
-            session = sessions.session(name)
-            _answer(found, f"{name}: tree", lambda s=session: [info.to_dict() for info in s.tree()])
-            leaves = _answer(found, f"{name}: leaves", lambda s=session: [leaf.id for leaf in s.get_leaves()]) or []
-            for leaf in leaves[:20]:
-                _answer(found, f"{name}: {leaf}", lambda s=session, i=leaf: s.get_history(leaf_id=i, compacted=False))
-            _answer(found, f"{name}: shown", session.get_history)
-            _answer(found, f"{name}: recent", lambda s=session: s.get_recent_history(5_000).to_dict())
-            _answer(found, f"{name}: compactions", lambda s=session: [c.to_dict() for c in s.get_compactions()])
-            _answer(found, f"{name}: metadata", session.get_metadata)
+            _read_session(found, sessions.session(name))
         _answer(found, "events", lambda: [event.to_dict() for event in sessions.events()])
         for query in ("hello", "words row", "chang*"):
-            _answer(found, f"search {query}", lambda q=query: sorted(r.id for r in sessions.search(q, limit=None)))
+            _answer(found, f"search {query}", partial(_search, sessions, query))
         latest = _answer(found, "latest", lambda: sessions.latest_seq) or 0
         _answer(found, "the past", lambda: [i.to_dict() for i in sessions.at(latest // 2).list_sessions()])
         with suppress(EventStoreError):

@@ -20,7 +20,7 @@ needs_linux = pytest.mark.skipif(not SUPPORTED, reason="replaces SQLite's system
 
 def way(name: str) -> int:
     """Another way to fail for each."""
-    return list((*WORKS, *READS)).index(name) % faults.WAYS
+    return [*WORKS, *READS].index(name) % faults.WAYS
 
 
 @pytest.mark.parametrize("name", WORKS)

@@ -37,7 +37,7 @@ FOREIGN = {
     "empty lines": b"\n" * 4_096,
     "a picture": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,
     "a zip": b"PK\x03\x04" + bytes(5_000),
-    "text": "Dear Sir or Madam. ".encode() * 300,
+    "text": b"Dear Sir or Madam. " * 300,
     "JSON": b'{"title": "a chat", "mapping": {}}' * 100,
     "half a header": b"SQLite format 3\0" + bytes(50),
     "a header alone": b"SQLite format 3\0" + bytes(4_080),

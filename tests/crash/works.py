@@ -19,9 +19,9 @@ from unittest.mock import patch
 
 import attrs
 
-from eventstore import CompactResult, Session, Sessions, driver, importing, seams
+from eventstore import CompactResult, Session, Sessions, importing, seams, wal
 from eventstore.testing import json_text
-from tests.laws.verbs import LONG, VERBS, WHEN, message, prepare
+from tests.laws.verbs import LONG, VERBS, message, prepare
 
 _OVERLAY = re.compile("[0-9a-f]{32}")
 
@@ -82,7 +82,10 @@ WORKS = {name: Work(name, verb.perform) for name, verb in VERBS.items()} | {work
 @contextmanager
 def small_files(*, wal_pages: int = 40) -> Iterator[None]:
     """Imports commit every two rows, and the WAL is checkpointed often: a few messages pass every step there is."""
-    with patch.object(importing, "BATCH_ROWS", 2), patch.object(driver, "WAL_PAGES", wal_pages):
+    with (
+        patch.object(importing, "BATCH_ROWS", 2),
+        patch.multiple(wal, WAL_PAGES=wal_pages, RESTART_PAGES=2 * wal_pages),
+    ):
         yield
 
 

@@ -24,7 +24,6 @@ import attrs
 from eventstore import (
     CompactResult,
     Event,
-    EventStoreError,
     ImportRow,
     InvalidArgument,
     InvalidCompaction,
@@ -256,8 +255,8 @@ def race(path: Path, seconds: float, *, processes: int = 4, threads: int = 8, se
     while time.monotonic() < until:
         time.sleep(0.02)
         raced.largest_wal = max(raced.largest_wal, wal.stat().st_size if wal.exists() else 0)
-    told = [_hear(pipe, pid) for pipe, pid in zip(pipes, pids, strict=True)]
-    _check(path, told, raced)
+    everybody = [_hear(pipe, pid) for pipe, pid in zip(pipes, pids, strict=True)]
+    _check(path, everybody, raced)
     return raced
 
 
@@ -286,5 +285,3 @@ def _check(path: Path, told: list[dict[str, Any]], raced: Raced) -> None:
     raced.calls = sum(each["calls"] for each in told)
     raced.refused = sum((Counter(each["refused"]) for each in told), Counter())
     raced.written = len(log)
-
-

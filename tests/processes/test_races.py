@@ -1,5 +1,7 @@
-"""Everything at once: four processes of eight threads, every verb, the same sessions. `python -m tests.soak races` takes
-a minute each time."""
+"""Everything at once: four processes of eight threads, every verb, the same sessions.
+
+`python -m tests.soak races` takes a minute each time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that are large: many sessions, a long session, a path of many forks; what they cost, and that they are whole."""
+"""Stores that are large: many sessions, a long session, a path of many forks. What they cost, and are they whole?"""
 
 from __future__ import annotations
 
