@@ -115,11 +115,11 @@ def translated(path: str) -> Iterator[None]:
         raise
 
 
-def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:
-    """A connection that reads and writes, creating the file. Its journal mode is not yet set."""
+def open_writer(path: str, busy_timeout: float) -> Connection:
+    """A connection that reads and writes, creating the file. Its journal mode is not yet set, and it syncs in full."""
     connection = Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     configure(connection, busy_timeout)
-    _synchronous(connection, durability)
+    set_durability(connection, "full")
     _erase_deleted(connection)
     wal.bound(connection, busy_timeout)
     return connection
@@ -201,8 +201,11 @@ def _temporary_in_memory(connection: Connection) -> None:
     connection.pragma("temp_store", "memory")
 
 
-def _synchronous(connection: Connection, durability: str) -> None:
-    """FULL syncs the WAL at each commit; NORMAL at checkpoints only, which never corrupts but may lose the last."""
+def set_durability(connection: Connection, durability: str) -> None:
+    """FULL syncs the WAL at each commit; NORMAL at checkpoints only, which never corrupts but may lose the last.
+
+    Only with a WAL: a rollback journal that isn't synced in full can be torn by a power cut so that it is played back.
+    """
     connection.pragma("synchronous", durability)
 
 

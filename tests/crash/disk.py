@@ -36,15 +36,19 @@ class Kept:
     durable: bytearray | None = None  # None: the disk doesn't know of the file
     since: list[tuple[int, bytes | None]] = attrs.Factory(list)  # (offset, bytes), or (size, None): truncated
     deleted: bool = False  # in a way that a cut may undo
+    replaced: Kept | None = None  # a deleted file of this name, that a cut may bring back in the place of this one
 
     def sync(self) -> None:
         """All of it is durable from here on."""
         self.durable = self._after(self.since)
         self.since = []
+        self.replaced = None
 
     def after_a_cut(self, chosen: random.Random) -> bytearray | None:
         """The file when power comes back: of what wasn't synced, any part. `None`: it isn't there."""
         keep = chosen.choice((0.0, 0.5, 0.5, 0.9, 1.0))
+        if self.replaced is not None and chosen.random() >= keep:
+            return self.replaced.after_a_cut(chosen)
         if self.durable is None and chosen.random() >= keep:
             return None
         if self.deleted and chosen.random() >= keep:
@@ -112,7 +116,8 @@ class Disk(apsw.VFS):
         if path is None:
             return apsw.VFSFile("unix", name, flags)
         self.call("open", path)
-        self.kept(path).deleted = False
+        if self.kept(path).deleted:
+            self.files[path] = Kept(replaced=self.kept(path))
         assert name is not None
         return File(self, path, name, flags)
 

@@ -65,7 +65,7 @@ def run(folder: Path, seed: int, names: list[str], *, durability: Literal["full"
                 looking = False
 
         disk.before = before
-        for start in range(0, len(names), 4):  # closed now and then
+        for start in range(0, max(len(names), 1), 4):  # closed now and then
             with Sessions(path, durability=durability) as sessions, Sessions(path, durability=durability) as other:
                 seams.hook = look
                 try:
