@@ -1,4 +1,4 @@
-"""The border to SQLite: no module but this and `wal` imports apsw. Opens configured connections, translates every error.
+"""The border to SQLite: only this module and `wal` import apsw. Opens configured connections, translates every error.
 
 Settings are small named functions with the reason for each; `configure` applies them. Everything above works with the
 `Connection` handed out here and never sees an apsw error: `Database` translates whatever leaves its transactions.
@@ -33,6 +33,10 @@ UNREADABLE = (apsw.Error, TypeError, ValueError, LookupError, AttributeError, Ar
 
 
 _DAMAGE = "the file is damaged or isn't laid out as this version writes it; verify() says more, a backup helps"
+_BESIDE = (
+    "it, or the -wal and -shm files beside it, can't be opened; check the folder, and that its file system can share "
+    "memory between processes, as a local disk's can"
+)
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] = (
     (apsw.BusyError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
     (apsw.LockedError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
@@ -49,7 +53,7 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] =
     (apsw.CursorClosedError, StoreClosed, "it was closed"),
     (apsw.ProtocolError, CannotOpen, "its file system has no working locks (NFS?); keep it on a local disk"),
     (apsw.NoLFSError, CannotOpen, "its file system can't hold a file so large"),
-    (apsw.CantOpenError, CannotOpen, "it, or the -wal and -shm files beside it, can't be opened; check the folder"),
+    (apsw.CantOpenError, CannotOpen, _BESIDE),
     (apsw.PermissionsError, CannotOpen, "permission denied; check its owner and mode"),
     (apsw.AuthError, CannotOpen, "permission denied; check its owner and mode"),
     (apsw.IOError, CannotOpen, "reading or writing it failed; check the disk, then open it again"),

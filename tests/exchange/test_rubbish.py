@@ -1,4 +1,4 @@
-"""Export files that rot, bytes and values changed at random: read, or refused as `InvalidExport`; what was stored is sound."""
+"""Export files with bytes and values changed at random: read, or refused; and what was stored of them is sound."""
 
 from __future__ import annotations
 
