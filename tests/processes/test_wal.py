@@ -106,7 +106,7 @@ while True:
 
 
 def largest_among_readers(path: Path) -> int:
-    """The size that the WAL reaches while 8 MB are written in small commits, and other processes read all the time."""
+    """The size that the WAL reaches while 6.4 MB go in by small commits, and other processes read all the time."""
     largest = 0
     with Sessions(path, durability="normal") as sessions:
         chain(sessions.session("read"), *(f"m{n}" for n in range(1_500)))
