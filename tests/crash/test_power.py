@@ -54,10 +54,10 @@ def test_a_writer_that_did_not_sync_would_be_found_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("durability", ["full", "normal"])
 def test_power_may_go_while_a_new_file_is_made(tmp_path: Path, durability: Literal["full", "normal"]) -> None:
     """A file whose first page is torn isn't taken for another program's: the journal beside it takes that back."""
-    for seed in range(3):
+    for seed in range(2):
         folder = tmp_path / str(seed)
         folder.mkdir()
         done = power.run(folder, seed, [], durability=durability, share=1.0)
         assert len(done.cuts) > 50
-        for cut in done.cuts[seed::3]:
+        for cut in done.cuts[seed::5]:
             power.check(done, cut, durability=durability)
