@@ -19,7 +19,7 @@ SHOWN = 5  # differing rows named per table
 
 def rebuild(store: Store, progress: Progress | None) -> None:
     """Drops the read tables and replays the log into new ones, in one transaction."""
-    with store.transaction() as connection:
+    with store.transaction() as connection, driver.translated(store.database.path):
         schema.drop_read_tables(connection)
         schema.create_read_tables(connection)
         upto = log.latest_seq(connection)
@@ -34,7 +34,10 @@ def rebuild(store: Store, progress: Progress | None) -> None:
 
 def _report(progress: Progress | None, done: int, total: int) -> None:
     if progress is not None and (done % REPORT_EVERY == 0 or done == total):
-        progress(done, total)
+        try:
+            progress(done, total)
+        except Exception as error:  # noqa: BLE001
+            raise driver.of_a_caller(error)  # noqa: B904
 
 
 def verify(store: Store, progress: Progress | None) -> VerifyReport:
@@ -44,8 +47,10 @@ def verify(store: Store, progress: Progress | None) -> VerifyReport:
         for check in (_integrity, lambda c: _replay(c, progress), bodies.check, index.check):
             try:
                 problems += check(connection)
-            except driver.Error as error:
-                problems.append(f"SQLite can't read it: {error}")
+            except driver.UNREADABLE as error:
+                if driver.is_of_a_caller(error):
+                    raise
+                problems.append(f"it can't be read: {error}")
         return VerifyReport(not problems, tuple(problems))
 
 

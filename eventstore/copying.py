@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from eventstore import bodies, codec, heads, log, messages, paths
+from eventstore import bodies, codec, driver, heads, log, messages, paths
 from eventstore.clock import to_datetime
 from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch_one
@@ -155,7 +155,10 @@ class Replaying:
                 self._write.finish()
                 waiting = 0
             if progress is not None and count % REPORT_EVERY == 0:
-                progress(count, None)
+                try:
+                    progress(count, None)
+                except Exception as error:  # noqa: BLE001
+                    raise driver.of_a_caller(error)  # noqa: B904
 
     def _here(self, seq: int | None) -> int | None:
         return None if seq is None else self._seqs[seq]

@@ -11,21 +11,21 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
-from eventstore import driver, opening
+from eventstore import driver, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
 from eventstore.errors import (
     EventStoreError,
     InvalidArgument,
     ReadOnlyStore,
-    StoreBusy,
     StoreClosed,
     StoreForked,
     StoreFull,
 )
+from eventstore.locking import WriteLock
 from eventstore.readers import Readers
 from eventstore.seams import reach
 
@@ -47,7 +47,7 @@ class Database:
         self.closing_hook: Callable[[], object] = lambda: None
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
-        self._lock = threading.RLock()
+        self._lock = WriteLock(path, busy_timeout)
         self._owner: int | None = None  # the thread whose transaction is open
         self._depth = 0
         self._lost = False  # SQLite rolled the transaction back by itself
@@ -97,12 +97,12 @@ class Database:
             raise InvalidArgument("close() inside transaction(): leave it first")
         self._closing.set()
         self.closing_hook()
-        with self._locked():
+        with self._lock.held():
             self._closed = True
-            self._readers.close()
-            self._aside.close()
-            with driver.translated(self.path):
-                self._close_writer()
+            with driver.translated(self.path), ExitStack() as each:  # closed all, also when one of them fails
+                each.callback(self._close_writer)
+                each.callback(self._aside.close)
+                each.callback(self._readers.close)
 
     def sleep(self, seconds: float) -> None:
         """Lets time pass. Raises `StoreClosed` as soon as the store is being closed."""
@@ -111,14 +111,14 @@ class Database:
 
     def truncate_wal(self) -> bool:
         """Writes the WAL into the file and empties it. False when a reader still needs it after `busy_timeout`."""
-        with driver.translated(self.path), self._locked():
-            return self._writer is None or self.in_memory or driver.truncate_wal(self._writer)
+        with driver.translated(self.path), self._lock.held():
+            return self._writer is None or self.in_memory or wal.truncate(self._writer)
 
     def _close_writer(self) -> None:
         if self._writer is not None:
             try:
                 if not self.in_memory:
-                    driver.truncate_wal_at_close(self._writer)
+                    wal.truncate_at_close(self._writer)
             finally:
                 self._writer.close()
 
@@ -133,14 +133,15 @@ class Database:
                 assert self._writer is not None
                 yield self._writer
             elif self.in_memory:
-                with self._locked():
+                with self._lock.held():
                     assert self._writer is not None
                     yield self._writer
             else:
                 with self._readers.lend() as reader:
                     yield reader
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
+        except driver.UNREADABLE as error:
+            driver.raise_ours(error, self.path)
+            raise
 
     def read_once(self, read: Callable[[Connection], R]) -> R:
         """What a single statement reads, without the cost of a transaction around it."""
@@ -150,8 +151,9 @@ class Database:
         self.check_open()
         try:
             return self._readers.read_once(read)
-        except driver.Error as error:
-            raise driver.translate(error, self.path) from error
+        except driver.UNREADABLE as error:
+            driver.raise_ours(error, self.path)
+            raise
 
     @contextmanager
     def aside(self) -> Iterator[Connection]:
@@ -182,30 +184,11 @@ class Database:
         with driver.translated(self.path):
             if not self.in_memory:
                 return self._readers.open().connection
-            with self._locked():
+            with self._lock.held():
                 assert self._writer is not None
                 return driver.open_copy(self._writer)
 
     # ---- writing
-
-    def _acquire(self, patience: float | None = None) -> None:
-        timeout = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
-        if not self._lock.acquire(timeout=timeout):
-            raise StoreBusy(
-                f"{self.path}: another thread kept the store for longer than busy_timeout ({timeout} s); try again"
-            )
-
-    def _let_go(self) -> None:
-        with suppress(RuntimeError):  # the lock isn't this thread's: it was busy, or an interrupt came first
-            self._lock.release()
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            self._acquire()
-            yield
-        finally:
-            self._let_go()
 
     def begin(self, patience: float | None = None) -> Connection:
         """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow.
@@ -215,7 +198,7 @@ class Database:
         me = threading.get_ident()
         outer = self._depth if self._owner == me else 0
         try:
-            self._acquire(patience)
+            self._lock.acquire(patience)
             if self._closed:  # meanwhile
                 self.check_open()
             if self._lost:
@@ -228,7 +211,7 @@ class Database:
                 driver.begin(self._writer, self._busy_timeout, patience)
             self._owner, self._depth = me, outer + 1
         except BaseException as error:
-            self._let_go()
+            self._lock.release()
             if isinstance(error, driver.Error):
                 raise driver.translate(error, self.path) from error
             raise
@@ -281,6 +264,8 @@ class Database:
             self._writer.execute(f"RELEASE depth_{self._depth}" if self._depth else "COMMIT")
         except driver.Error:
             self._roll_back()
+            if self._depth == 0:
+                wal.commit_nothing(self._writer)
             raise
         except BaseException:  # an interrupt, before it took effect or after
             with suppress(driver.Error):

@@ -1,4 +1,4 @@
-"""The border to SQLite: the only module that imports apsw. Opens configured connections and translates every error.
+"""The border to SQLite: only this module and `wal` import apsw. Opens configured connections, translates every error.
 
 Settings are small named functions with the reason for each; `configure` applies them. Everything above works with the
 `Connection` handed out here and never sees an apsw error: `Database` translates whatever leaves its transactions.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 import apsw
-import apsw.unicode
 
+from eventstore import wal
 from eventstore.errors import (
     CannotOpen,
     DamagedStore,
@@ -28,12 +28,15 @@ from eventstore.errors import (
 
 Error = apsw.Error
 BusyError = apsw.BusyError
+UNREADABLE = (apsw.Error, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, AssertionError)
+"""What reading can raise: the driver's errors, and what rows that no version writes make of our code."""
 
-WAL_PAGES = 4_000  # checkpoint after so many pages (8 MB): a page written often goes to the file once
-WAL_BYTES = 16 * 1024 * 1024  # what is left of a WAL that once grew beyond it
-CLOSING_MILLISECONDS = 200  # how long a close waits for readers elsewhere, to empty the WAL
 
 _DAMAGE = "the file is damaged or isn't laid out as this version writes it; verify() says more, a backup helps"
+_BESIDE = (
+    "it, or the -wal and -shm files beside it, can't be opened; check the folder, and that its file system can share "
+    "memory between processes, as a local disk's can"
+)
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] = (
     (apsw.BusyError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
     (apsw.LockedError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
@@ -50,7 +53,7 @@ _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] =
     (apsw.CursorClosedError, StoreClosed, "it was closed"),
     (apsw.ProtocolError, CannotOpen, "its file system has no working locks (NFS?); keep it on a local disk"),
     (apsw.NoLFSError, CannotOpen, "its file system can't hold a file so large"),
-    (apsw.CantOpenError, CannotOpen, "it, or the -wal and -shm files beside it, can't be opened; check the folder"),
+    (apsw.CantOpenError, CannotOpen, _BESIDE),
     (apsw.PermissionsError, CannotOpen, "permission denied; check its owner and mode"),
     (apsw.AuthError, CannotOpen, "permission denied; check its owner and mode"),
     (apsw.IOError, CannotOpen, "reading or writing it failed; check the disk, then open it again"),
@@ -84,8 +87,27 @@ def fetch_one(connection: Connection, sql: str, bindings: Sequence[Any] = ()) ->
     return rows[0] if rows else None
 
 
-def translate(error: apsw.Error, path: str) -> EventStoreError:
-    """Our error for a driver's: what was wanted is `path`, what was found is SQLite's text, then what to do."""
+def of_a_caller(error: Exception) -> Exception:
+    """Marks what a caller's function raised: it isn't taken for damage."""
+    error.__dict__["of_a_caller"] = True
+    return error
+
+
+def is_of_a_caller(error: Exception) -> bool:
+    """Whether it is marked."""
+    return "of_a_caller" in error.__dict__
+
+
+def raise_ours(error: BaseException, path: str) -> None:
+    """Raises our error for one of `UNREADABLE`. Our own, and those of a caller's function, are left to go on."""
+    if isinstance(error, UNREADABLE) and not isinstance(error, EventStoreError) and not is_of_a_caller(error):
+        raise translate(error, path) from error
+
+
+def translate(error: BaseException, path: str) -> EventStoreError:
+    """Our error for one of `UNREADABLE`: wanted is `path`, found is SQLite's text, then what to do."""
+    if not isinstance(error, apsw.Error):
+        return DamagedStore(f"{path}: {_DAMAGE} ({type(error).__name__}: {error})")
     for theirs, ours, advice in _TRANSLATIONS:
         if isinstance(error, theirs):
             return ours(f"{path}: {advice} (SQLite: {error})")
@@ -94,20 +116,28 @@ def translate(error: apsw.Error, path: str) -> EventStoreError:
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Raises our own errors for the driver's."""
+    """Raises our own errors for `UNREADABLE`."""
     try:
         yield
-    except apsw.Error as error:
-        raise translate(error, path) from error
+    except UNREADABLE as error:
+        raise_ours(error, path)
+        raise
 
 
-def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:
-    """A connection that reads and writes, creating the file. Its journal mode is not yet set."""
+def open_writer(path: str, busy_timeout: float) -> Connection:
+    """A connection that reads and writes, creating the file. Its journal mode is not yet set, and it syncs in full."""
     connection = Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     configure(connection, busy_timeout)
-    _synchronous(connection, durability)
+    set_durability(connection, "full")
     _erase_deleted(connection)
-    _bound_the_wal(connection)
+    wal.bound(connection, busy_timeout)
+    return connection
+
+
+def open_unsynced(path: str) -> Connection:
+    """As `open_writer`, for a file that counts for nothing until it is whole, and is synced then."""
+    connection = open_writer(path, 0)
+    set_durability(connection, "off")
     return connection
 
 
@@ -228,19 +258,17 @@ def _temporary_in_memory(connection: Connection) -> None:
     connection.pragma("temp_store", "memory")
 
 
-def _synchronous(connection: Connection, durability: str) -> None:
-    """FULL syncs the WAL at each commit; NORMAL at checkpoints only, which never corrupts but may lose the last."""
+def set_durability(connection: Connection, durability: str) -> None:
+    """FULL syncs the WAL at each commit; NORMAL at checkpoints only, which never corrupts but may lose the last.
+
+    Only with a WAL: a rollback journal that isn't synced in full can be torn by a power cut so that it is played back.
+    """
     connection.pragma("synchronous", durability)
 
 
 def _erase_deleted(connection: Connection) -> None:
     """Deleted content is overwritten with zeros, in the WAL and at the checkpoint in the file."""
     connection.pragma("secure_delete", "on")
-
-
-def _bound_the_wal(connection: Connection) -> None:
-    connection.wal_autocheckpoint(WAL_PAGES)
-    connection.pragma("journal_size_limit", WAL_BYTES)
 
 
 def begin(connection: Connection, busy_timeout: float, patience: float | None) -> None:
@@ -253,55 +281,3 @@ def begin(connection: Connection, busy_timeout: float, patience: float | None) -
         connection.execute("BEGIN IMMEDIATE")
     finally:
         connection.set_busy_timeout(round(busy_timeout * 1000))
-
-
-def truncate_wal(connection: Connection) -> bool:
-    """Writes the WAL into the file and empties it. False when a reader elsewhere still needs it."""
-    try:
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.BusyError:
-        return False
-    return True
-
-
-def truncate_wal_at_close(connection: Connection) -> bool:
-    """As `truncate_wal`, with little patience for readers elsewhere."""
-    connection.set_busy_timeout(CLOSING_MILLISECONDS)
-    return truncate_wal(connection)
-
-
-TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
-"""How texts become words: letters, numbers and vowel signs, without case and accents, English words by their stems."""
-_DOCUMENT = apsw.FTS5_TOKENIZE_DOCUMENT
-
-
-class Tokenizer:
-    """SQLite's own tokenizer, as FTS5 runs it. It belongs to a connection, and to the thread that uses that one."""
-
-    def __init__(self, connection: Connection, *, stems: bool = True) -> None:
-        name, *arguments = TOKENIZER if stems else TOKENIZER[1:]
-        self._tokenize = connection.fts5_tokenizer(name, arguments)
-
-    def words(self, text: str) -> list[str]:
-        """The words of a text, in order."""
-        data = text.encode()
-        found: Any = self._tokenize(data, _DOCUMENT, None, include_offsets=False, include_colocated=False)
-        return cast("list[str]", found)
-
-    def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """(start, end, word) of each word, in bytes of the text's UTF-8."""
-        found: Any = self._tokenize(text.encode(), _DOCUMENT, None, include_colocated=False)
-        return cast("list[tuple[int, int, str]]", found)
-
-
-def fts5_tokenize_option() -> str:
-    """`TOKENIZER` as the option of a table."""
-    return " ".join(f"'{word}'" if " " in word else word for word in TOKENIZER)
-
-
-def grapheme_breaks(text: str) -> list[int]:
-    """Where `text` may be cut without tearing what a reader sees as one character: both ends, and between clusters."""
-    breaks = [0]
-    while breaks[-1] < len(text):
-        breaks.append(apsw.unicode.grapheme_next_break(text, breaks[-1]))
-    return breaks

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from eventstore.driver import Tokenizer
+from eventstore.tokenizing import Tokenizer
 
 _LEAST_BEGINNING = 2  # letters: with fewer, so many words begin alike that tokenizing is quicker
 _REST = re.compile(r"[a-z0-9]*")

@@ -19,8 +19,9 @@ from operator import itemgetter
 import attrs
 
 from eventstore import texts, words
-from eventstore.driver import Connection, Error, Tokenizer, fetch, fetch_one, fts5_tokenize_option
+from eventstore.driver import Connection, Error, fetch, fetch_one
 from eventstore.texts import Batch
+from eventstore.tokenizing import Tokenizer, fts5_tokenize_option
 
 VERSION = 2  # of how a text becomes rows: an index of another one is made anew
 LONG = 1 << 40  # rows from here on are parts of long texts

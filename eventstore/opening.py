@@ -72,11 +72,18 @@ def _check_header(path: str, header: bytes, *, must_exist: bool) -> None:
             raise NotAStore(f"{path}: it is an empty file, and a read-only store writes nothing into it")
         return
     if len(header) < _HEADER or not header.startswith(_MAGIC):
+        if not must_exist and _has_journal(path):
+            return  # power went while the file was being made: SQLite takes that back, and it is looked at again then
         raise NotAStore(f"{path}: it isn't an SQLite database, so it isn't a conversation store")
     application = int.from_bytes(header[68:72], "big")
     if application:
         _check_application(path, application)
         check_version(path, int.from_bytes(header[60:64], "big"))
+
+
+def _has_journal(path: str) -> bool:
+    journal = f"{path}-journal"
+    return os.path.isfile(journal) and os.path.getsize(journal) > 0
 
 
 def _check_application(path: str, application: int) -> None:
@@ -96,18 +103,19 @@ def check_version(path: str, version: int) -> None:
 def open_store(path: str, durability: str, busy_timeout: float) -> Connection:
     """The writing connection of a store, made when the file is new. Raises what `CannotOpen` has below it."""
     if path == MEMORY:
-        connection = driver.open_writer(path, durability, busy_timeout)
+        connection = driver.open_writer(path, busy_timeout)
         schema.prepare_file(connection)
         with connection:
             schema.create(connection)
         return connection
     check_file(path, must_exist=False)
-    connection = driver.open_writer(path, durability, busy_timeout)
+    connection = driver.open_writer(path, busy_timeout)
     try:
         if connection.readonly("main"):
             raise ReadOnlyStore(f"{path}: it can't be written; open it with read_only=True or change its permissions")
         _bring_up_to_date(connection, path)
         _switch_to_wal(connection, path, busy_timeout)
+        driver.set_durability(connection, durability)
     except BaseException:
         connection.close()
         raise

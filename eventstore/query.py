@@ -14,7 +14,7 @@ from functools import cached_property
 import attrs
 
 from eventstore import words
-from eventstore.driver import Tokenizer
+from eventstore.tokenizing import Tokenizer
 
 _QUOTES = str.maketrans("“”„", '"""')
 _SHORTEST_STEM = 2

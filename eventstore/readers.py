@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TypeVar
 
 import attrs
@@ -106,9 +106,9 @@ class Readers:
     def close(self) -> None:
         """Closes what isn't lent; what is lent is closed when it comes back."""
         self._closed = True
-        with suppress(IndexError):  # another thread may take the last one
+        with ExitStack() as each, suppress(IndexError):  # another thread may take the last one
             while True:
-                self._idle.pop().connection.close()
+                each.callback(self._idle.pop().connection.close)
 
     def _take(self) -> Reader:
         while True:

@@ -51,7 +51,7 @@ def recover(
             shutil.copyfile(empty, part)
         with driver.translated(source):
             damaged, first_page = _opened(source, copy, empty)
-            with closing(damaged), driver.translated(target), closing(driver.open_writer(part, "off", 0)) as sound:
+            with closing(damaged), driver.translated(target), closing(driver.open_unsynced(part)) as sound:
                 salvage = Salvage(damaged, os.path.getsize(copy) // schema.PAGE_SIZE + 1)
                 report = _recover(sound, salvage, progress)
                 if not report.events and not (first_page and salvage.is_whole):
@@ -97,7 +97,7 @@ def _copied(source: str, copy: str) -> str:
 
 def _make_empty(path: str) -> str:
     """Makes an empty store."""
-    with driver.translated(path), closing(driver.open_writer(path, "off", 0)) as connection:
+    with driver.translated(path), closing(driver.open_unsynced(path)) as connection:
         schema.prepare_file(connection)
         with connection:
             schema.create(connection)
@@ -149,7 +149,7 @@ def _first_page(empty: str) -> bytes:
     with closing(driver.open_damaged(empty)) as model:
         rows = fetch(model, "SELECT name, rootpage, sql FROM sqlite_schema WHERE type = 'table'")
     short = f"{empty}.short"
-    with closing(driver.open_writer(short, "off", 0)) as connection:
+    with closing(driver.open_unsynced(short)) as connection:
         schema.prepare_file(connection)
         connection.pragma("writable_schema", "on")
         for name, page, sql in rows:

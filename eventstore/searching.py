@@ -11,12 +11,13 @@ from datetime import datetime
 
 from eventstore import beside, clock, index, log, query, texts
 from eventstore.beside import Source
-from eventstore.driver import Connection, Tokenizer, fetch
+from eventstore.driver import Connection, fetch
 from eventstore.errors import InvalidArgument, StoreBusy, StoreFull
 from eventstore.history import check_limit
 from eventstore.index import State
 from eventstore.query import Query
 from eventstore.store import Store
+from eventstore.tokenizing import Tokenizer
 from eventstore.types import SearchResult, check_aware
 from eventstore.weighing import Filters, Search
 

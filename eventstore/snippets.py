@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from eventstore import words
-from eventstore.driver import Tokenizer, grapheme_breaks
 from eventstore.forms import Forms, Match, count_words
 from eventstore.query import Query, Term, Words
+from eventstore.tokenizing import Tokenizer, grapheme_breaks
 
 WIDTH = 160  # characters of a snippet, at most, without the dots
 LEAD = 40  # of them before the first match, at most

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
-from eventstore import codec, log, replay
+from eventstore import codec, driver, log, replay
 from eventstore.bodies import Growing
 from eventstore.codec import Encoded
 from eventstore.database import Database
@@ -208,7 +208,10 @@ class Store:
 
     def stamp(self, message: Message) -> int:
         """The tokens that a message is stamped with."""
-        tokens = self._count_tokens(message)
+        try:
+            tokens = self._count_tokens(message)
+        except Exception as error:  # noqa: BLE001
+            raise driver.of_a_caller(error)  # noqa: B904
         if not isinstance(tokens, int) or tokens < 0:
             raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")
         return int(tokens)

@@ -66,7 +66,12 @@ class _Past:
         self._lock = threading.Lock()
         self._replayed: set[int] = set()
         self._connection: Connection | None = store.database.open_private()
-        schema.create_read_tables(self._connection, "temp")
+        try:
+            with driver.translated(store.database.path):
+                schema.create_read_tables(self._connection, "temp")
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         with self._lock:
@@ -101,14 +106,12 @@ class _Past:
         with self._lock:
             if self._connection is None:
                 raise StoreClosed("the view was closed: ask the store for another with at()")
-            try:
+            with driver.translated(self._store.database.path):
                 self._connection.execute("BEGIN")  # one state; what is replayed stays, whatever a read raises
                 try:
                     yield self._connection
                 finally:
                     self._connection.execute("COMMIT")
-            except driver.Error as error:
-                raise driver.translate(error, self._store.database.path) from error
 
     def _replay(self, connection: Connection, session: int) -> None:
         if session in self._replayed or session > self._seq:

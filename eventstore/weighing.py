@@ -17,11 +17,12 @@ import attrs
 
 from eventstore import clock, codec, log, paths, texts, words
 from eventstore.beside import Source
-from eventstore.driver import Connection, Tokenizer, fetch, fetch_one
+from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.forms import Match
 from eventstore.index import LONG
 from eventstore.query import Query, Term
 from eventstore.snippets import Finder
+from eventstore.tokenizing import Tokenizer
 from eventstore.tree import ENDLESS
 from eventstore.types import SearchResult
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from eventstore import bodies, clock, codec, deltas, heads, index, log
+from eventstore import bodies, clock, codec, deltas, driver, heads, index, log
 from eventstore.codec import Encoded
 from eventstore.events import Event
 from eventstore.fold import Fold
@@ -49,6 +49,7 @@ class Write:
                 self._fold.start(found.head, found.leaf_tail)
         except BaseException as error:
             self._give_up(error)
+            driver.raise_ours(error, self.store.database.path)
             raise
         return self
 
@@ -61,9 +62,11 @@ class Write:
             self.store.end(error)
         except BaseException as failure:
             self._give_up(failure)
+            driver.raise_ours(failure, self.store.database.path)
             raise
-        if error is None:
-            reach("emitted")
+        if error is not None:
+            driver.raise_ours(error, self.store.database.path)
+        reach("emitted")
 
     def _give_up(self, error: BaseException) -> None:
         """Rolls back, unless it never began or was ended: an interrupt may strike between any two steps."""

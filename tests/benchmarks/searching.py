@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from eventstore import Message, Sessions
-from eventstore.driver import fts5_tokenize_option
+from eventstore.tokenizing import fts5_tokenize_option
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.material import MESSAGE_BYTES, opened, serialized
 from tests.benchmarks.measure import Line, compare_bytes, interleave, seconds, seconds_each

@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
-from eventstore import Sessions
+from eventstore import CannotOpen, Sessions
 from tests.processes.running import finish, hear, run, run_unprivileged, running, say, start
 from tests.unit.talk import chain, ids, message
 
@@ -93,6 +94,40 @@ def test_opening_another_store_does_not_drop_the_locks_of_the_first(path: Path) 
         assert run(LOOK_INTO_IT, path) == "2"
         assert first.verify().ok
     assert run(HOLDS_A_LOCK, path) == ""
+
+
+# ---- a file system without shared memory
+
+
+class WithoutMemory(apsw.VFS):
+    """SQLite's file layer for systems whose processes can't share memory."""
+
+    def __init__(self) -> None:
+        super().__init__("without memory", "unix-dotfile", makedefault=True)
+
+
+@pytest.fixture
+def _without_memory() -> Iterator[None]:
+    layer = WithoutMemory()
+    yield
+    layer.unregister()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SQLite's file layer of POSIX")
+def test_a_file_system_without_shared_memory_is_named_as_the_cause(
+    path: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with Sessions(path) as sessions:
+        chain(sessions.session(), "a", "b")
+    before = path.read_bytes()
+    request.getfixturevalue("_without_memory")
+    for each in (path, tmp_path / "new.db"):
+        with pytest.raises(CannotOpen, match="share memory between processes") as caught:
+            Sessions(each)
+        assert str(each) in str(caught.value)
+    with Sessions(path, read_only=True) as reader:  # nobody has it open, so that nothing is to be shared
+        assert ids(reader.session().get_history()) == ["a", "b"]
+    assert path.read_bytes() == before
 
 
 # ---- files and folders that can't be written, or read

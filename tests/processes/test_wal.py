@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from eventstore import Sessions
+from eventstore import Sessions, wal
+from tests.processes.running import hear, running
 from tests.unit.talk import chain, ids, message
 
 LARGE = "x" * 20_000
@@ -92,3 +95,31 @@ def test_what_was_deleted_is_gone_from_file_and_wal_after_closing(path: Path) ->
     assert b"secret" not in path.read_bytes()
     assert b"kept" in path.read_bytes()
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+READ_ON = """
+sessions = Sessions(sys.argv[1], durability="normal")
+print("ready", flush=True)
+while True:
+    sessions.session("read").get_history()
+"""
+
+
+def largest_among_readers(path: Path) -> int:
+    """The size that the WAL reaches while 6.4 MB go in by small commits, and other processes read all the time."""
+    largest = 0
+    with Sessions(path, durability="normal") as sessions:
+        chain(sessions.session("read"), *(f"m{n}" for n in range(1_500)))
+        with ExitStack() as readers:
+            for _ in range(3):
+                assert hear(readers.enter_context(running(READ_ON, path))) == "ready"
+            for n in range(160):
+                sessions.session("large").append_message(message(f"m{n}", LARGE * 2))
+                largest = max(largest, wal_size(path))
+    return largest
+
+
+def test_constant_readers_do_not_make_it_grow(path: Path) -> None:
+    """Of three there is always one that reads: the WAL begins anew all the same."""
+    with patch.multiple(wal, WAL_PAGES=200, RESTART_PAGES=400):
+        assert largest_among_readers(path) < 4 * 1024 * 1024

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from eventstore import Message, Session
-from eventstore.driver import Connection, Tokenizer
+from eventstore.driver import Connection
+from eventstore.tokenizing import Tokenizer
 from eventstore.words import plain
 
 WORDS = ("wolf", "wolfram", "fox", "fog", "x20", "04", "数", "据", "管", "мир", "zq7")

@@ -22,7 +22,8 @@ from eventstore import (
     snippets,
     words,
 )
-from eventstore.driver import Connection, Tokenizer, grapheme_breaks
+from eventstore.driver import Connection
+from eventstore.tokenizing import Tokenizer, grapheme_breaks
 from tests.property import search_oracle
 from tests.property.limits import small_search_limits
 from tests.property.search_oracle import ALL, Asked

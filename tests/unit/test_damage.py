@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from eventstore import (
     DamagedStore,
     NotAStore,
     Sessions,
+    copying,
 )
 from tests.unit.files import patch, refused
 from tests.unit.talk import ids, message
@@ -92,3 +94,35 @@ def test_an_attachment_in_another_place_is_found_by_verify(path: Path, damage: s
     theirs.close()
     with Sessions(path) as sessions:
         assert "event 1: its attachments aren't where they were taken out" in sessions.verify().problems
+
+
+@pytest.mark.parametrize("kind", [ValueError, TypeError, KeyError, AssertionError])
+def test_what_a_callers_function_raises_is_not_taken_for_damage(path: Path, kind: type[Exception]) -> None:
+    """Such errors of our own code become `DamagedStore`; those of a hook go on as they are, and nothing is written."""
+    failing = False
+
+    def hook(*_given: object) -> int:
+        if failing:
+            raise kind("of a caller")
+        return 1
+
+    with Sessions(path, count_tokens=hook, reserved_metadata_keys=["kept"]) as sessions:
+        session = sessions.session()
+        session.append_messages([message("a"), message("b")])
+        failing = True
+        before = sessions.latest_seq
+        for call in (
+            lambda: session.append_message(message("c")),
+            lambda: session.update_message(message("a", "new"), source="client"),
+            lambda: session.upsert_message(message("a", "new"), source="client"),
+            lambda: session.add_compaction("they met", "a", "b"),
+            lambda: sessions.verify(progress=hook),
+            lambda: sessions.rebuild(progress=hook),
+            lambda: session.copy_to(sessions.session("other"), progress=hook),
+        ):
+            with mock.patch.object(copying, "REPORT_EVERY", 1), pytest.raises(kind, match="of a caller") as caught:
+                call()
+            assert type(caught.value) is kind
+        failing = False
+        assert sessions.latest_seq == before
+        assert sessions.verify(progress=hook).ok

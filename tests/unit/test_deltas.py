@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eventstore import deltas
@@ -33,8 +33,18 @@ def test_an_insertion_is_found_and_gives_the_new_text(start: str, middle: str, e
         assert len(found[1]) == len(middle)
 
 
-@given(TEXTS, TEXTS)
-def test_what_is_found_is_always_right(old: str, new: str) -> None:
+@st.composite
+def nearly_inserted(draw: st.DrawFn) -> tuple[str, str]:
+    """(old, new): an insertion, and one character changed somewhere behind it."""
+    start, middle, end = draw(TEXTS), draw(TEXTS), draw(TEXTS) + "behind"
+    at = draw(st.integers(0, len(end) - 1))
+    return start + end, start + middle + end[:at] + draw(st.sampled_from("ab\x01")) + end[at + 1 :]
+
+
+@given(st.tuples(TEXTS, TEXTS) | nearly_inserted())
+@example(("abcd", "axbce"))
+def test_what_is_found_is_always_right(texts: tuple[str, str]) -> None:
+    old, new = texts
     found = deltas.insertion(old, new)
     grown = len(new) - len(old)
     possible = any(new[:at] + new[at + grown :] == old for at in range(len(old) + 1)) if grown > 0 else False

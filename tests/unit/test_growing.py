@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -224,4 +225,23 @@ def test_retention_may_change_while_a_reply_grows(path: Path) -> None:
         assert same_json(past, expected)
         sessions.session().delete_messages(["a"])
         assert same_json(list(versions_in_time(sessions, range(1, 9), "a")), expected[:8])
+        assert sessions.verify().ok
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_text_that_was_rolled_back_is_not_what_the_next_update_grows_from(path: Path, inner: bool) -> None:
+    """Its number was given out again: by then another store has written another text under it."""
+    base = "x" * 3_000
+    with Sessions(path, durability="normal") as sessions, Sessions(path, durability="normal") as other:
+        session, theirs = sessions.session(), other.session()
+        session.append_message(reply("a", base))
+        with suppress(KeyError), sessions.transaction() if inner else nullcontext(), sessions.transaction():
+            session.update_message(reply("a", base + " rolled back"))
+            raise KeyError
+        theirs.update_message(reply("a", base + " theirs"))
+        assert sessions.latest_seq == 2
+        session.update_message(reply("a", base + " theirs rolled back"))
+        assert same_json(session.get_message("a"), reply("a", base + " theirs rolled back"))
+        session.update_message(reply("a", base + " theirs rolled back, and on"))
+        assert same_json(theirs.get_message("a"), reply("a", base + " theirs rolled back, and on"))
         assert sessions.verify().ok

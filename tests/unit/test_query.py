@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from eventstore import query
-from eventstore.driver import Connection, Tokenizer
+from eventstore.driver import Connection
 from eventstore.query import Query, Words
+from eventstore.tokenizing import Tokenizer
 
 
 @pytest.fixture

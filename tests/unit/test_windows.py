@@ -236,3 +236,33 @@ def test_a_tree_read_while_it_changes_never_names_a_parent_that_it_has_not_shown
         known.add(info.id)
     assert known >= {"m699", "d699", "m650"}
     assert "m500" not in known
+
+
+# ---- the log in windows
+
+
+@pytest.mark.parametrize("read", ["events", "of a session", "tail", "subscribe"])
+def test_a_window_of_the_log_holds_four_mib(sessions: Sessions, session: Session, read: str) -> None:
+    """Seen by a reader that changes what it hasn't read: bodies are those of the moment of their window."""
+    mebibyte = "x" * (1024 * 1024 - 200)
+    session.append_messages([message(f"m{n}", mebibyte) for n in range(7)])
+    reading: dict[str, Callable[[], Iterator[Any]]] = {
+        "events": sessions.events,
+        "of a session": session.events,
+        "tail": lambda: sessions.tail(0, timeout=0),
+    }
+    texts: list[str] = []
+
+    def see(event: Any) -> None:
+        if event.type == "append":
+            texts.append(event.message["parts"][0]["text"])
+            if len(texts) == 1:
+                for n in range(7):
+                    session.update_message(message(f"m{n}", "new"))
+
+    if read == "subscribe":
+        sessions.subscribe(see, after=0)
+    else:
+        for event in reading[read]():
+            see(event)
+    assert [text == "new" for text in texts] == [False] * 4 + [True] * 3

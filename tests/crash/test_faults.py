@@ -1,0 +1,55 @@
+"""A disk that fails, at each call in its turn: one error of ours and nothing changed, or it is done; and it works on.
+
+`python -m tests.soak faults` takes every call, every way to fail, and disks that stay broken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash import faults
+from tests.crash.faults import READS
+from tests.crash.syscalls import SUPPORTED
+from tests.crash.works import WORKS
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+needs_linux = pytest.mark.skipif(not SUPPORTED, reason="replaces SQLite's system calls, as 64-bit Linux lays them out")
+
+
+def way(name: str) -> int:
+    """Another way to fail for each."""
+    return [*WORKS, *READS].index(name) % faults.WAYS
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_a_write_at_which_a_call_fails(tmp_path: Path, name: str) -> None:
+    assert faults.every_write(tmp_path, name, way(name), step=3) > 5
+
+
+@needs_linux
+@pytest.mark.parametrize("name", WORKS)
+def test_a_write_at_which_a_call_below_fails(tmp_path: Path, name: str) -> None:
+    """Locks, shared memory and checkpoints too."""
+    stores = faults.stores_over_calls
+    assert faults.every_write(tmp_path, name, way(name), step=7, stores=stores) > 5
+
+
+def test_a_write_on_a_disk_that_stays_broken(tmp_path: Path) -> None:
+    for name in ("append", "delete a branch", "import many"):
+        assert faults.every_write(tmp_path, name, 0, lasting=True, step=3) > 5
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("name", READS)
+def test_a_read_at_which_a_call_fails(tmp_path: Path, name: str, read_only: bool) -> None:
+    for each in range(faults.WAYS):
+        assert faults.every_read(tmp_path / "store.db", name, each, read_only=read_only, step=2) >= 0
+
+
+def test_opening_and_closing_at_which_a_call_fails(tmp_path: Path) -> None:
+    for lasting in (False, True):
+        folder = tmp_path / str(lasting)
+        folder.mkdir()
+        assert faults.every_opening(folder, lasting, lasting=lasting, step=3) > 100

@@ -1,0 +1,1 @@
+"""The engines of the crash, race and rubbish tests, run for long: `python -m tests.soak`."""
