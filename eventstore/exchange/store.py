@@ -49,7 +49,7 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
 
 def _new(conversation: Conversation, held: Mapping[str, MessageInfo]) -> Iterator[ImportRow]:
     elsewhere = conversation.elsewhere
-    for row in conversation.rows_where(lambda id: id not in held):
+    for row in conversation.rows_where(lambda message_id: message_id not in held):
         parent = elsewhere.get(row.message["id"]) if elsewhere else None
         yield row if parent not in held else attrs.evolve(row, parent_id=parent)
 
