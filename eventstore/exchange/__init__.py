@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from eventstore.exchange import chatgpt, claude_ai
+from eventstore.exchange import chatgpt, claude_ai, claude_code, codex, pi
 from eventstore.exchange.conversation import Conversation, InvalidExport, Summary
 from eventstore.exchange.elements import HEAD
 from eventstore.exchange.sources import opened
@@ -46,7 +46,7 @@ class Gathering(Protocol):
         """The conversations of all files, each whole. Raises `InvalidExport` where one makes no sense."""
 
 
-FORMATS: Final[tuple[Format, ...]] = (chatgpt, claude_ai)
+FORMATS: Final[tuple[Format, ...]] = (chatgpt, claude_ai, claude_code, codex, pi)
 """In the order in which they are asked: the first that recognises a file reads it."""
 
 
