@@ -40,14 +40,15 @@ def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
 
 
 def import_file(
-    sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None
+    sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None, *, reread: bool = False
 ) -> Iterator[tuple[str | None, ImportReport]]:
     """Stores the conversations at `path`, and gives (session, report) of each when it is committed.
 
     `path` is a file, a folder or a zip archive; of these every file of a known kind is read, in the order of their
     names, and the others are named in one report more, the first, whose session is `None`. Each conversation is stored
     whole or not at all. Storing the same file again writes nothing, a later export of it adds what is new. `progress`
-    is told the bytes that were read and stored, and how many there are.
+    is told the bytes that were read and stored, and how many there are. A conversation that the last import left as it
+    is isn't read again, and its report names nothing, unless `reread` is true.
 
     Raises as `recognise`, and `InvalidExport` where a file stops making sense: what was committed stays. In a folder or
     archive the other files are stored before that.
@@ -63,7 +64,7 @@ def import_file(
         faults: list[InvalidExport] = []
         for group in groups:
             try:
-                yield from _import(sessions, group, counter)
+                yield from _import(sessions, group, counter, reread)
             except InvalidExport as error:
                 faults.append(error)
         if faults:
@@ -140,7 +141,7 @@ class _Counter:
             self._told = self._read
 
 
-def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tuple[str, ImportReport]]:
+def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) -> Iterator[tuple[str, ImportReport]]:
     heard = [counter.hear(source) for source in group.sources]
     if group.format is None:
         for source in heard:
@@ -149,7 +150,7 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tu
                 counter.tell(0, None)
         return
     for found in _found(group.format, heard):
-        known = is_unchanged(sessions, found)
+        known = None if reread else is_unchanged(sessions, found)
         if known is not None:
             yield found.session_id, ImportReport(0, known)
             counter.tell(0, None)
