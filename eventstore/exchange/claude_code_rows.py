@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from eventstore.exchange.anthropic_parts import blocks_of, is_call, is_result
-from eventstore.exchange.values import object_of, time_of_text, usable, without
+from eventstore.exchange.values import is_nothing, object_of, time_of_text, usable, without
 
 FORMAT: Final = "claude-code"
 SPOKEN: Final = ("user", "assistant")
@@ -22,7 +22,6 @@ SHARED: Final = ("cwd", "gitBranch", "version", "userType", "entrypoint", "sessi
 
 _HELD: Final = ("uuid", "parentUuid", "sessionId", "type", "timestamp", "message")
 _HELD_OF_MESSAGE: Final = ("role", "content", "model", "type")
-_NOTHING: Final[tuple[object, ...]] = (None, {}, [])
 Place: TypeAlias = tuple[int, int]
 """(number of the file, place of the row in it)."""
 
@@ -114,7 +113,7 @@ def about(value: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]
     rest = {
         key: item
         for key, item in value.items()
-        if key not in _HELD and item not in _NOTHING and not (key in shared and shared[key] == item)
+        if key not in _HELD and (item or not is_nothing(item)) and not (key in shared and shared[key] == item)
     }
     if rest.get("isSidechain") is False:
         del rest["isSidechain"]

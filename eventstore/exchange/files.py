@@ -9,6 +9,7 @@ from functools import partial
 
 import attrs
 
+from eventstore.errors import NotSerializable
 from eventstore.exchange import Finding, Format, format_of, head_of, jsonl
 from eventstore.exchange.conversation import Found, InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
@@ -158,7 +159,12 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) 
         for conversation in found.read():
             digest = None if conversation.several else found.digest
             tell = partial(counter.tell_stored, len(conversation.rows))
-            yield conversation.session_id, store(sessions, conversation, tell, digest=digest)
+            try:
+                report = store(sessions, conversation, tell, digest=digest)
+            except NotSerializable as error:  # nested deeper than messages may be
+                what = f"conversation {conversation.session_id!r}"
+                report = ImportReport(0, 0, ((what, f"no store can hold it: {error}"),))
+            yield conversation.session_id, report
             counter.tell(0, None)
 
 

@@ -22,7 +22,7 @@ from eventstore.errors import InvalidCompaction, UnknownMessage
 from eventstore.exchange.conversation import Conversation, Found, Skipped
 from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress
+from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress, SessionInfo
 
 VERSION: Final = 1
 """Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
@@ -51,7 +51,7 @@ def store(
         before = session.get_metadata()
         after = before | conversation.metadata
         if digest is not None and (report.imported or after != before):
-            after |= {MARK: _mark(session, digest)}
+            after |= {MARK: _mark(session.info(), digest)}
         session.set_metadata(after)  # an equal one writes nothing
         if report.imported and conversation.current is not None:
             session.select_leaf(conversation.current)
@@ -68,12 +68,11 @@ def is_unchanged(sessions: Sessions, found: Found) -> int | None:
     if found.digest is None:
         return None
     session = sessions.session(found.session_id)
-    mark = session.get_metadata().get(MARK)
-    return mark["messages"] if mark is not None and mark == _mark(session, found.digest) else None
-
-
-def _mark(session: Session, digest: str) -> dict[str, Any]:
     info = session.info()
+    return info.messages if info.metadata.get(MARK) == _mark(info, found.digest) else None
+
+
+def _mark(info: SessionInfo, digest: str) -> dict[str, Any]:
     return {"digest": f"{digest}/{VERSION}", "messages": info.messages, "bytes": info.bytes}
 
 
