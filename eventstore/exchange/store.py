@@ -2,8 +2,8 @@
 
 Storing the same conversation again writes nothing: known messages are left as they are, summaries and metadata that
 are already there aren't set again, and the shown branch is selected only when something was added. A later export of it
-adds what is new and brings its title up to date. All of one conversation is stored in one transaction, or nothing of
-it.
+adds what is new and brings its title up to date; an earlier one (by `updated_at`) doesn't take that back. All of one
+conversation is stored in one transaction, or nothing of it.
 
 Two things look at what the session holds. A root whose parent isn't in the file hangs on that parent where the session
 has it: files of one session complete each other. A message that may still have been growing (`Conversation.growing`) is
@@ -20,6 +20,7 @@ import attrs
 from eventstore import codec
 from eventstore.errors import InvalidCompaction, UnknownMessage
 from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.values import time_of_text
 from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress, SessionInfo
@@ -49,7 +50,7 @@ def store(
         _grow(session, conversation, held)
         skipped = _summarize(session, conversation)
         before = session.get_metadata()
-        after = before | conversation.metadata
+        after = _described(before, conversation.metadata)
         if digest is not None and (report.imported or after != before):
             after |= {MARK: _mark(session.info(), digest)}
         session.set_metadata(after)  # an equal one writes nothing
@@ -57,6 +58,13 @@ def store(
             session.select_leaf(conversation.current)
     known = len(conversation.rows) - report.imported
     return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
+
+
+def _described(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The session's metadata with the export's, which win; of an older export only what is missing is added."""
+    there, here = time_of_text(before.get("updated_at")), time_of_text(found.get("updated_at"))
+    is_older = there is not None and here is not None and here < there
+    return found | before if is_older else before | found
 
 
 def is_unchanged(sessions: Sessions, found: Found) -> int | None:
