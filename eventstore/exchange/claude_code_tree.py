@@ -66,6 +66,7 @@ class _Building:
             tuple(summaries),
             forest.missing(hung),
             {id for id in kept if self.rows[id].answer},
+            aside=not spoken,
         )
 
     # ---- the tree
