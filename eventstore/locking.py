@@ -1,4 +1,4 @@
-"""The lock that one thread holds while it writes: entered as often as it likes, waited for no longer than is allowed."""
+"""The lock that one thread holds while it writes: entered as often as it likes, waited for no longer than allowed."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
     done: list[_Done] = []
     try:
         with bar(f"importing {name}") as progress:
-            for session_id, report in files.import_file(store, source, progress):
+            for session_id, report in files.import_file(store, source, progress, reread=list_skipped):
                 done.append((session_id, report))
     finally:  # what came before a fault is stored, and told
         told.file(name, done)

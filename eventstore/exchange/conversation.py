@@ -95,6 +95,8 @@ class Conversation:
 
     `elsewhere` is for roots whose parent isn't in the file (message → parent): the session may hold it already.
     `growing` are messages of which a later export may have more parts, since the file is written while they come.
+    `several` says that what it was found in holds others, too; `aside` that it is only what was said beside
+    the conversation, so that the branch that is active stays so.
     """
 
     session_id: str
@@ -105,18 +107,28 @@ class Conversation:
     summaries: tuple[Summary, ...] = ()
     elsewhere: Mapping[str, str] = attrs.field(factory=dict)
     growing: Container[str] = frozenset()
+    several: bool = False
+    aside: bool = False
 
-    def ids(self) -> Iterator[str]:
-        """The ids of the messages, in order."""
+    def rows_where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
+        """The rows of the messages whose ids are wanted, in order."""
         if isinstance(self.rows, MadeRows):
-            return iter(self.rows.ids)
-        return (row.message["id"] for row in self.rows)
+            return (self.rows[at] for at, id in enumerate(self.rows.ids) if wanted(id))
+        return (row for row in self.rows if wanted(row.message["id"]))
 
-    def rows_but(self, known: Container[str]) -> Iterator[ImportRow]:
-        """The rows of messages that aren't among `known`, in order."""
-        if isinstance(self.rows, MadeRows):
-            return (self.rows[at] for at, id in enumerate(self.rows.ids) if id not in known)
-        return (row for row in self.rows if row.message["id"] not in known)
+
+@attrs.frozen
+class Found:
+    """A conversation that was found in a file and not yet read.
+
+    `digest` is that of all that the file says of it; the same digest in the same session is the same conversation, and
+    needn't be read again. `None` where that can't be told. `read()` gives the conversation: more than one, where only
+    reading shows that there are several.
+    """
+
+    session_id: str
+    digest: str | None
+    read: Callable[[], Iterable[Conversation]]
 
 
 def mend_parents(

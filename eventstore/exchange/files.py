@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 import attrs
 
-from eventstore.exchange import Format, Gathering, format_of, head_of, jsonl
-from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.errors import NotSerializable
+from eventstore.exchange import Finding, Format, format_of, head_of, jsonl
+from eventstore.exchange.conversation import Found, InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
-from eventstore.exchange.store import store
+from eventstore.exchange.store import is_unchanged, store
 from eventstore.sessions import Sessions
 from eventstore.types import ImportReport, Progress
 
@@ -39,14 +41,15 @@ def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
 
 
 def import_file(
-    sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None
+    sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None, *, reread: bool = False
 ) -> Iterator[tuple[str | None, ImportReport]]:
     """Stores the conversations at `path`, and gives (session, report) of each when it is committed.
 
     `path` is a file, a folder or a zip archive; of these every file of a known kind is read, in the order of their
     names, and the others are named in one report more, the first, whose session is `None`. Each conversation is stored
     whole or not at all. Storing the same file again writes nothing, a later export of it adds what is new. `progress`
-    is told the bytes that were read and stored, and how many there are.
+    is told the bytes that were read and stored, and how many there are. A conversation that the last import left as it
+    is isn't read again, and its report names nothing, unless `reread` is true.
 
     Raises as `recognise`, and `InvalidExport` where a file stops making sense: what was committed stays. In a folder or
     archive the other files are stored before that.
@@ -62,7 +65,7 @@ def import_file(
         faults: list[InvalidExport] = []
         for group in groups:
             try:
-                yield from _import(sessions, group, counter)
+                yield from _import(sessions, group, counter, reread)
             except InvalidExport as error:
                 faults.append(error)
         if faults:
@@ -92,12 +95,13 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
                 raise
             skipped.append((f"file {source.name!r}", getattr(error, "reason", None) or str(error)))
             continue
-        if isinstance(format, Gathering) and format is not None and format.FORMAT in gathered:
+        if format is None or not getattr(format, "GATHERS", False):
+            groups.append(_Group(format, [source]))
+        elif format.FORMAT in gathered:
             gathered[format.FORMAT].sources.append(source)
-            continue
-        groups.append(_Group(format, [source]))
-        if isinstance(format, Gathering) and format is not None:
-            gathered[format.FORMAT] = groups[-1]
+        else:
+            gathered[format.FORMAT] = _Group(format, [source])
+            groups.append(gathered[format.FORMAT])
     return groups, skipped
 
 
@@ -123,6 +127,10 @@ class _Counter:
 
         return attrs.evolve(source, heard=heard)
 
+    def tell_stored(self, rows: int, done: int, _: int | None) -> None:
+        """Tells that so many of the rows of a conversation that was read are stored."""
+        self.tell(done, rows)
+
     def tell(self, done: int, known: int | None) -> None:
         """Tells that so many of `known` messages of what was read are stored; `None`: all."""
         if self._progress is None:
@@ -134,7 +142,7 @@ class _Counter:
             self._told = self._read
 
 
-def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tuple[str, ImportReport]]:
+def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) -> Iterator[tuple[str, ImportReport]]:
     heard = [counter.hear(source) for source in group.sources]
     if group.format is None:
         for source in heard:
@@ -142,14 +150,28 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tu
                 yield done
                 counter.tell(0, None)
         return
-    for conversation in _conversations(group.format, heard):
-        rows = len(conversation.rows)
-        report = store(sessions, conversation, lambda done, _, rows=rows: counter.tell(done, rows))  # type: ignore[misc]
-        yield conversation.session_id, report
-        counter.tell(0, None)
+    for found in _found(group.format, heard):
+        known = None if reread else is_unchanged(sessions, found)
+        if known is not None:
+            yield found.session_id, ImportReport(0, known)
+            counter.tell(0, None)
+            continue
+        for conversation in found.read():
+            digest = None if conversation.several else found.digest
+            tell = partial(counter.tell_stored, len(conversation.rows))
+            try:
+                report = store(sessions, conversation, tell, digest=digest)
+            except NotSerializable as error:  # nested deeper than messages may be
+                what = f"conversation {conversation.session_id!r}"
+                report = ImportReport(0, 0, ((what, f"no store can hold it: {error}"),))
+            yield conversation.session_id, report
+            counter.tell(0, None)
 
 
-def _conversations(format: Format, sources: Sequence[Source]) -> Iterable[Conversation]:
-    if isinstance(format, Gathering):
-        return format.read_together(sources)
-    return (conversation for source in sources for conversation in format.read(source))
+def _found(format: Format, sources: Sequence[Source]) -> Iterator[Found]:
+    if isinstance(format, Finding):
+        yield from format.find(sources)
+        return
+    for source in sources:
+        for conversation in format.read(source):
+            yield Found(conversation.session_id, None, partial(iter, [conversation]))

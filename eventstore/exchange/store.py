@@ -2,8 +2,8 @@
 
 Storing the same conversation again writes nothing: known messages are left as they are, summaries and metadata that
 are already there aren't set again, and the shown branch is selected only when something was added. A later export of it
-adds what is new and brings its title up to date. All of one conversation is stored in one transaction, or nothing of
-it.
+adds what is new and brings its title up to date; an earlier one (by `updated_at`) doesn't take that back. All of one
+conversation is stored in one transaction, or nothing of it.
 
 Two things look at what the session holds. A root whose parent isn't in the file hangs on that parent where the session
 has it: files of one session complete each other. A message that may still have been growing (`Conversation.growing`) is
@@ -13,53 +13,92 @@ replaced by the export's when its stored parts are the beginning of the export's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import attrs
 
 from eventstore import codec
 from eventstore.errors import InvalidCompaction, UnknownMessage
-from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.values import time_of_text
 from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.types import ImportReport, ImportRow, Progress
+from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress, SessionInfo
+
+VERSION: Final = 1
+"""Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
+MARK: Final = "eventstore.import"
+"""The key of a session's metadata that says what was imported last: see `is_unchanged`."""
 
 
-def store(sessions: Sessions, conversation: Conversation, progress: Progress | None = None) -> ImportReport:
+def store(
+    sessions: Sessions, conversation: Conversation, progress: Progress | None = None, *, digest: str | None = None
+) -> ImportReport:
     """Writes `conversation` into the session that it names, and says what was stored, known and left out.
 
     A conversation without rows creates no session. Metadata of the session's own stays beside the export's, which win
-    where both have a key. `progress` counts what is new. Raises what `import_messages` raises; nothing of the
-    conversation is stored then.
+    where both have a key. `progress` counts what is new. Where `digest` is given and something is written, it is noted
+    in the metadata. Raises what `import_messages` raises; nothing of the conversation is stored then.
     """
     if not conversation.rows:
         return ImportReport(imported=0, known=0, skipped=conversation.skipped)
     session = sessions.session(conversation.session_id)
     with sessions.transaction():
         # Looked up all at once: an import that finds nothing new should cost little more than reading the file.
-        held = {info.id: info.bytes for info in session.tree()}
+        held = {info.id: info for info in session.tree()}
+        leaf = session.get_latest_leaf() if conversation.aside else None
         report = session.import_messages(_new(conversation, held), progress=progress)
         _grow(session, conversation, held)
         skipped = _summarize(session, conversation)
-        session.set_metadata(session.get_metadata() | conversation.metadata)  # an equal one writes nothing
-        if report.imported and conversation.current is not None:
-            session.select_leaf(conversation.current)
+        before = session.get_metadata()
+        after = _described(before, conversation.metadata)
+        if digest is not None and (report.imported or after != before):
+            after |= {MARK: _mark(session.info(), digest)}
+        session.set_metadata(after)  # an equal one writes nothing
+        shown = conversation.current if leaf is None or not conversation.aside else leaf["id"]
+        if report.imported and shown is not None:
+            session.select_leaf(shown)
     known = len(conversation.rows) - report.imported
     return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
 
 
-def _new(conversation: Conversation, held: Mapping[str, int]) -> Iterator[ImportRow]:
-    for row in conversation.rows_but(held):
-        parent = conversation.elsewhere.get(row.message["id"])
+def _described(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The session's metadata with the export's, which win; of an older export only what is missing is added."""
+    there, here = time_of_text(before.get("updated_at")), time_of_text(found.get("updated_at"))
+    is_older = there is not None and here is not None and here < there
+    return found | before if is_older else before | found
+
+
+def is_unchanged(sessions: Sessions, found: Found) -> int | None:
+    """How many messages the session of `found` holds, if they are those that an import of the same content left.
+
+    `None` if it has to be read: something else was imported last, or the session was changed since in a way that its
+    number of messages or of bytes shows.
+    """
+    if found.digest is None:
+        return None
+    session = sessions.session(found.session_id)
+    info = session.info()
+    return info.messages if info.metadata.get(MARK) == _mark(info, found.digest) else None
+
+
+def _mark(info: SessionInfo, digest: str) -> dict[str, Any]:
+    return {"digest": f"{digest}/{VERSION}", "messages": info.messages, "bytes": info.bytes}
+
+
+def _new(conversation: Conversation, held: Mapping[str, MessageInfo]) -> Iterator[ImportRow]:
+    elsewhere = conversation.elsewhere
+    for row in conversation.rows_where(lambda message_id: message_id not in held):
+        parent = elsewhere.get(row.message["id"]) if elsewhere else None
         yield row if parent not in held else attrs.evolve(row, parent_id=parent)
 
 
-def _grow(session: Session, conversation: Conversation, held: Mapping[str, int]) -> None:
-    """Brings messages up to date that were imported before they were whole."""
-    if not conversation.growing:
-        return
-    others = [id for id in conversation.ids() if id not in held or id not in conversation.growing]
-    for row in conversation.rows_but(frozenset(others)):
-        if codec.encode(row.message).size <= held[row.message["id"]]:
+def _grow(session: Session, conversation: Conversation, held: Mapping[str, MessageInfo]) -> None:
+    """Brings messages up to date that were imported before they were whole: nothing can have followed them then."""
+    ends = held.keys() - {info.parent_id for info in held.values()}
+    growing = {id for id in ends if id in conversation.growing}
+    for row in conversation.rows_where(growing.__contains__) if growing else ():
+        if codec.encode(row.message).size <= held[row.message["id"]].bytes:
             continue
         stored = session.get_message(row.message["id"])
         if stored is not None and stored["parts"] == row.message["parts"][: len(stored["parts"])]:
