@@ -16,7 +16,16 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from eventstore.exchange import chatgpt
+from eventstore.exchange import (
+    ai_sdk,
+    chatgpt,
+    langchain,
+    librechat,
+    open_webui,
+    openai_agents,
+    openassistant,
+    pydantic_ai,
+)
 from eventstore.exchange.conversation import Conversation, InvalidExport, Summary
 from eventstore.exchange.elements import HEAD
 from eventstore.exchange.sources import opened
@@ -46,7 +55,16 @@ class Gathering(Protocol):
         """The conversations of all files, each whole. Raises `InvalidExport` where one makes no sense."""
 
 
-FORMATS: Final[tuple[Format, ...]] = (chatgpt,)
+FORMATS: Final[tuple[Format, ...]] = (
+    chatgpt,
+    librechat,
+    open_webui,
+    openassistant,
+    pydantic_ai,
+    langchain,
+    ai_sdk,
+    openai_agents,  # last: its plain messages have little that tells them from others
+)
 """In the order in which they are asked: the first that recognises a file reads it."""
 
 
