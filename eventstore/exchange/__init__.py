@@ -19,6 +19,7 @@ from typing import Final, Protocol, runtime_checkable
 from eventstore.exchange import (
     ai_sdk,
     chatgpt,
+    claude_ai,
     langchain,
     librechat,
     open_webui,
@@ -57,6 +58,7 @@ class Gathering(Protocol):
 
 FORMATS: Final[tuple[Format, ...]] = (
     chatgpt,
+    claude_ai,
     librechat,
     open_webui,
     openassistant,

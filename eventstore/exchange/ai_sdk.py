@@ -23,8 +23,8 @@ from eventstore.exchange.ai_sdk_parts import FORMAT, express, unexpressed
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
-from eventstore.exchange.times import time_of
-from eventstore.exchange.ui_parts import object_of
+from eventstore.exchange.times import any_time
+from eventstore.exchange.values import object_of
 
 __all__ = ["FORMAT", "read", "recognises"]
 
@@ -92,7 +92,7 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
         listed.metadata(FORMAT, _model(told), ["headId"] if head is not PREVIOUS else []),
         told,
         current=head,
-        otherwise=time_of(listed.about.get("createdAt")),
+        otherwise=any_time(listed.about.get("createdAt")),
         skipped=skipped,
     )
 
@@ -106,7 +106,7 @@ def _told(message: dict[str, Any], entry: Mapping[str, Any]) -> Told:
         [message.get("role"), message.get("parts", message.get("content"))],
         parent=entry.get("parentId", PREVIOUS),
         metadata=_metadata(message, entry),
-        created_at=time_of(message.get("createdAt")),
+        created_at=any_time(message.get("createdAt")),
         left_out=None if parts else EMPTY,
     )
 
@@ -114,7 +114,7 @@ def _told(message: dict[str, Any], entry: Mapping[str, Any]) -> Told:
 def _metadata(message: dict[str, Any], entry: Mapping[str, Any]) -> Any:
     """The message's metadata unchanged, unless it has keys that this must keep beside it."""
     about = {key: value for key, value in message.items() if key not in _EXPRESSED} | unexpressed(message)
-    if message.get("createdAt") is not None and time_of(message["createdAt"]) is None:
+    if message.get("createdAt") is not None and any_time(message["createdAt"]) is None:
         about["createdAt"] = message["createdAt"]
     if not isinstance(message.get("metadata"), dict) and message.get("metadata") is not None:
         about["metadata"] = message["metadata"]

@@ -19,7 +19,8 @@ from collections.abc import Callable
 from typing import Any
 
 from eventstore.exchange.tools import Part, call_part, data_part, error_part, result_part
-from eventstore.exchange.ui_parts import IMAGE, data_url, file_part, list_of, reasoning_parts, text_parts
+from eventstore.exchange.ui_parts import IMAGE, data_url, file_part, reasoning_parts, text_parts
+from eventstore.exchange.values import list_of
 
 FORMAT = "ai-sdk"
 EXPRESSED = ("parts", "content", "toolInvocations", "reasoning", "experimental_attachments", "attachments")

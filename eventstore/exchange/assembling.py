@@ -23,18 +23,11 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from eventstore import codec
-from eventstore.exchange.conversation import (
-    Conversation,
-    Skipped,
-    mend_parents,
-    nearest,
-    order_parents_first,
-    rehang,
-)
+from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.identities import Identities
-from eventstore.exchange.times import EPOCH
+from eventstore.exchange.planting import Forest
 from eventstore.exchange.tools import Part, call_part, error_part, pair, result_part
-from eventstore.types import ImportRow
+from eventstore.exchange.values import EPOCH, usable
 
 EMPTY: Final = "it is empty"
 
@@ -111,11 +104,6 @@ class Told:
     listed: Sequence[str] = ()
 
 
-def usable(name: object) -> bool:
-    """Whether a store takes `name` as an id or a role."""
-    return isinstance(name, str) and name != "" and not codec.has_surrogate(name)
-
-
 class _Ids:
     """The messages of a conversation by their ids, in the order of the file."""
 
@@ -169,25 +157,24 @@ def assemble(
     for each in told:
         previous = ids.add(each, previous) or previous
     children = {key: each.listed for key, each in ids.told.items() if each.listed}
-    parents, mended = mend_parents(ids.parents, children)
-    order = order_parents_first(parents, children)
-    kept = {key: key for key in order if ids.told[key].left_out is None}
-    hung = rehang(order, parents, kept)
-    times = nearest(order, parents, {key: each.created_at for key, each in ids.told.items() if each.created_at})
-    tools = _Tools(order, parents, ids.told)
-    rows = tuple(
-        ImportRow(
-            _message(key, ids.told[key], tools), parent_id=hung[key], created_at=times.get(key, otherwise or EPOCH)
-        )
-        for key in kept
-    )
-    notes = [*skipped, *ids.notes, *mended, *tools.pairs.skipped]
-    notes += [(f"message {key!r}", why) for key in order if (why := ids.told[key].left_out) is not None]
+    forest = Forest.of(ids.parents, children)
+    kept = [key for key in forest.order if ids.told[key].left_out is None]
+    times = {key: each.created_at for key, each in ids.told.items() if each.created_at}
+    tools = _Tools(forest, ids.told)
+    rows, _ = forest.plant(kept, times, otherwise or EPOCH, lambda key: _message(key, ids.told[key], tools))
+    notes = [*skipped, *ids.notes, *forest.skipped, *tools.pairs.skipped]
+    notes += [(f"message {key!r}", why) for key in forest.order if (why := ids.told[key].left_out) is not None]
     shown = previous if current is PREVIOUS else current
-    if shown is not None and shown not in parents:
+    if shown is not None and shown not in forest.parents:
         notes.append((f"current message {shown!r}", "it is not in the file"))
-    where = nearest(order, parents, kept)
-    return Conversation(session_id, metadata, rows, where.get(shown) if isinstance(shown, str) else None, tuple(notes))
+    return Conversation(
+        session_id,
+        metadata,
+        rows,
+        forest.standing(kept).get(shown) if isinstance(shown, str) else None,
+        tuple(notes),
+        elsewhere=forest.elsewhere,
+    )
 
 
 # ---- messages, their calls paired with their results
@@ -196,13 +183,14 @@ def assemble(
 class _Tools:
     """The calls and results of a conversation, each message's in its own order, and which belong together."""
 
-    def __init__(self, order: Sequence[str], parents: Mapping[str, str | None], told: Mapping[str, Told]) -> None:
+    def __init__(self, forest: Forest, told: Mapping[str, Told]) -> None:
+        order = forest.order
         self.calls = {key: [said for said in told[key].said if isinstance(said, Call)] for key in order}
         self.results = {key: [said for said in told[key].said if isinstance(said, Result)] for key in order}
         names = {key: [call.name(key, number) for number, call in enumerate(self.calls[key])] for key in order}
         answered = {key: [result.name() for result in self.results[key]] for key in order}
         asked = {key for key in order if told[key].role == "user" and not answered[key]}
-        self.pairs = pair(order, parents, names, answered, asked)
+        self.pairs = pair(order, forest.parents, names, answered, asked)
 
     def call_part(self, place: tuple[str, int]) -> Part:
         """The part of a call without its result."""

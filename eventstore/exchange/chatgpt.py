@@ -36,7 +36,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from eventstore.exchange.chatgpt_nodes import EPOCH, Node, time_of, usable
+from eventstore.exchange.chatgpt_nodes import Node
 from eventstore.exchange.conversation import (
     Conversation,
     InvalidExport,
@@ -48,6 +48,7 @@ from eventstore.exchange.conversation import (
 )
 from eventstore.exchange.elements import first_keys, read_elements
 from eventstore.exchange.tools import subtree_ends
+from eventstore.exchange.values import EPOCH, time_of, usable
 from eventstore.types import ImportRow
 
 FORMAT: Final = "chatgpt"

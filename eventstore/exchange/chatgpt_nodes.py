@@ -6,44 +6,18 @@ the call that it answers.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import attrs
 
-from eventstore.codec import has_surrogate
 from eventstore.exchange.chatgpt_parts import Expressed, attachments, express
 from eventstore.exchange.tools import Part, call_part, result_part, spelled
+from eventstore.exchange.values import object_of, time_of, usable, without
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CALLS = ("text", "code")  # kinds of content that a tool is called with
 HIDDEN = "is_visually_hidden_from_conversation"
-
-
-def usable(name: object) -> bool:
-    """Whether a store takes `name` as an id or a role."""
-    return isinstance(name, str) and name != "" and not has_surrogate(name)
-
-
-def time_of(seconds: object) -> datetime | None:
-    """Unix seconds as a time; `None` for null and for what no calendar holds."""
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        return None
-    try:
-        return EPOCH + timedelta(seconds=seconds) if math.isfinite(seconds) else None
-    except OverflowError:
-        return None
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _without(value: Mapping[str, Any], keys: Collection[str] = ()) -> dict[str, Any]:
-    """`value` without these keys, nulls, and empty objects and lists."""
-    return {key: item for key, item in value.items() if key not in keys and item not in (None, {}, [])}
 
 
 @attrs.define
@@ -61,7 +35,7 @@ class Node:
         """The node `key` with its message, a call if it is addressed to a tool."""
         node = cls(key, message, express(message.get("content")))
         tool, text = message.get("recipient"), node.said.text()
-        kind = _object(message.get("content")).get("content_type")
+        kind = object_of(message.get("content")).get("content_type")
         addressed = node.role == "assistant" and isinstance(tool, str) and tool not in ("", "all")
         if addressed and kind in CALLS and text is not None:
             node.calls, node.tool_part = tool, call_part(str(tool), key, spelled(text))
@@ -69,11 +43,11 @@ class Node:
 
     @property
     def _author(self) -> dict[str, Any]:
-        return _object(self.message.get("author"))
+        return object_of(self.message.get("author"))
 
     @property
     def _metadata(self) -> dict[str, Any]:
-        return _object(self.message.get("metadata"))
+        return object_of(self.message.get("metadata"))
 
     @property
     def role(self) -> str:
@@ -136,7 +110,7 @@ class Node:
 
     def _about(self) -> dict[str, Any]:
         """What the export says of the message and nothing else of it holds."""
-        about = _without(self.message, ["id"] if self.message.get("id") == self.key else [])
+        about = without(self.message, ["id"] if self.message.get("id") == self.key else [])
         about.pop("content", None)
         if self.time is not None:
             del about["create_time"]
@@ -145,5 +119,5 @@ class Node:
             ("metadata", {"model_slug": str, "attachments": list}),
         ):
             if isinstance(value := about.get(name), dict):
-                about[name] = _without(value, [key for key, kind in held.items() if isinstance(value.get(key), kind)])
-        return _without({**about, "content": self.said.rest})
+                about[name] = without(value, [key for key, kind in held.items() if isinstance(value.get(key), kind)])
+        return without({**about, "content": self.said.rest})

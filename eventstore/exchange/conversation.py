@@ -106,17 +106,11 @@ class Conversation:
     elsewhere: Mapping[str, str] = attrs.field(factory=dict)
     growing: Container[str] = frozenset()
 
-    def ids(self) -> Iterator[str]:
-        """The ids of the messages, in order."""
+    def rows_where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
+        """The rows of the messages whose ids are wanted, in order."""
         if isinstance(self.rows, MadeRows):
-            return iter(self.rows.ids)
-        return (row.message["id"] for row in self.rows)
-
-    def rows_but(self, known: Container[str]) -> Iterator[ImportRow]:
-        """The rows of messages that aren't among `known`, in order."""
-        if isinstance(self.rows, MadeRows):
-            return (self.rows[at] for at, id in enumerate(self.rows.ids) if id not in known)
-        return (row for row in self.rows if row.message["id"] not in known)
+            return (self.rows[at] for at, id in enumerate(self.rows.ids) if wanted(id))
+        return (row for row in self.rows if wanted(row.message["id"]))
 
 
 def mend_parents(

@@ -35,13 +35,11 @@ from eventstore.exchange.ui_parts import (
     data_url,
     file_part,
     is_address,
-    list_of,
-    object_of,
     provider,
     reasoning_parts,
-    said_beside,
     text_parts,
 )
+from eventstore.exchange.values import list_of, object_of, without
 
 FORMAT: Final = "langchain"
 ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -127,7 +125,7 @@ def _remove(told: list[Told], named: Any) -> list[Skipped]:
 def _told(fields: dict[str, Any]) -> Told:
     kind = _kind(fields)
     said = [_result(fields)] if kind in ("tool", "function") else _said(fields)
-    about = said_beside(fields, _EXPRESSED)
+    about = without(fields, _EXPRESSED)
     answered = object_of(fields.get("response_metadata"))
     model = next((answered[key] for key in ("model_name", "model") if isinstance(answered.get(key), str)), None)
     metadata = {
@@ -147,7 +145,7 @@ def _told(fields: dict[str, Any]) -> Told:
 
 def _result(fields: dict[str, Any]) -> Result:
     content = fields.get("content")
-    alone = data_part(FORMAT, "tool", said_beside(fields))
+    alone = data_part(FORMAT, "tool", without(fields))
     call_id = fields.get("tool_call_id") or fields.get("name")
     return Result(call_id, told_output(content), alone, failed=fields.get("status") == "error")
 
@@ -191,11 +189,11 @@ def _block(block: Any) -> list[Said]:
         return [data_part(FORMAT, "content", block)]
     kind = block.get("type")
     if kind == "text" and isinstance(block.get("text"), str):
-        return [*text_parts(block["text"], **provider(FORMAT, said_beside(block, {"type", "text"})))]
+        return [*text_parts(block["text"], **provider(FORMAT, without(block, {"type", "text"})))]
     if kind in ("thinking", "reasoning"):
         key = next((key for key in ("thinking", "reasoning", "text") if isinstance(block.get(key), str)), None)
         if key is not None:
-            return [*reasoning_parts(block[key], **provider(FORMAT, said_beside(block, {"type", key})))]
+            return [*reasoning_parts(block[key], **provider(FORMAT, without(block, {"type", key})))]
     return [_file(block) or data_part(FORMAT, kind, block)]
 
 
@@ -210,6 +208,6 @@ def _file(block: dict[str, Any]) -> Part | None:
         value = value.get("url") if isinstance(value, dict) else value
         if is_address(value) or (key in ("data", "base64") and isinstance(value, str) and value):
             used = {"type", "source", "source_type", "filename", "name", "mime_type", "media_type", key}
-            about = provider(FORMAT, said_beside(block, used))
+            about = provider(FORMAT, without(block, used))
             return {**file_part(data_url(media_type or other, str(value)), media_type, name, other), **about}
     return None

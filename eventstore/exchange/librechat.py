@@ -23,22 +23,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Told, assemble, usable
+from eventstore.exchange.assembling import EMPTY, Told, assemble
 from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.lists import conversation_metadata, read_values
-from eventstore.exchange.times import time_of
+from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, call_part, data_part, result_part, spelled
-from eventstore.exchange.ui_parts import (
-    IMAGE,
-    file_part,
-    is_address,
-    list_of,
-    object_of,
-    reasoning_parts,
-    said_beside,
-    text_parts,
-)
+from eventstore.exchange.ui_parts import IMAGE, file_part, is_address, reasoning_parts, text_parts
+from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "librechat"
 ROOT: Final = "00000000-0000-0000-0000-000000000000"
@@ -121,9 +113,9 @@ def _message(found: dict[str, Any], above: str | None) -> Told:
     parent = found.get("parentMessageId")
     said = [*_said(found), *_files(found)]
     model, sender = found.get("model"), found.get("sender")
-    created_at = time_of(found.get("createdAt"))
+    created_at = any_time(found.get("createdAt"))
     held = {*_EXPRESSED} | ({"createdAt"} if created_at else set())
-    about = said_beside(found, held)
+    about = without(found, held)
     metadata = {
         **({"model": model} if isinstance(model, str) and model else {}),
         **({"author": sender} if isinstance(sender, str) and sender else {}),
@@ -184,7 +176,7 @@ def _tool(call: dict[str, Any]) -> Part:
     name = call.get("name", function.get("name"))
     args = call.get("args", function.get("arguments"))
     output = call.get("output", function.get("output"))
-    rest = said_beside(call, {"id", "name", "args", "output", "type", "function"})
+    rest = without(call, {"id", "name", "args", "output", "type", "function"})
     more = {"callProviderMetadata": {FORMAT: rest}} if rest else {}
     part = call_part(name if isinstance(name, str) and name else "unknown", call["id"], spelled(args), **more)
     return part if output is None else result_part(part, output)

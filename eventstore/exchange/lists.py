@@ -17,14 +17,14 @@ from typing import Any
 
 import attrs
 
-from eventstore.exchange.assembling import Told, usable
+from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.elements import DECODER, first_objects, read_elements
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import read_lines
 from eventstore.exchange.sources import opened
-from eventstore.exchange.times import time_of
-from eventstore.exchange.ui_parts import list_of
+from eventstore.exchange.times import any_time
+from eventstore.exchange.values import list_of, usable
 
 IDS = (
     "id",
@@ -78,7 +78,7 @@ def conversation_metadata(
         used |= {"model"} if about.get("model") == model else set()
     for name, keys in TIMES:
         for key in keys:
-            if name not in metadata and (when := time_of(about.get(key))) is not None:
+            if name not in metadata and (when := any_time(about.get(key))) is not None:
                 metadata[name] = when.isoformat()
                 used.add(key)
     rest = {key: value for key, value in about.items() if key not in used}

@@ -25,15 +25,16 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Said, Told, assemble, usable
+from eventstore.exchange.assembling import EMPTY, Said, Told, assemble
 from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.lists import conversation_metadata, read_values
 from eventstore.exchange.open_webui_details import express_details, without_details
 from eventstore.exchange.response_items import content_parts, express
-from eventstore.exchange.times import time_of
+from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import data_part
-from eventstore.exchange.ui_parts import IMAGE, file_part, is_address, list_of, object_of, said_beside
+from eventstore.exchange.ui_parts import IMAGE, file_part, is_address
+from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "open-webui"
 _EXPRESSED: Final = ("id", "parentId", "childrenIds", "role", "content", "output", "files", "model")
@@ -90,7 +91,7 @@ def _conversation(found: Mapping[str, Any]) -> Conversation:
         conversation_metadata(FORMAT, about, model=models[0] if models else None, held=("id", "messages", "history")),
         told,
         current=current or None,
-        otherwise=time_of(about.get("created_at")) or time_of(chat.get("timestamp")),
+        otherwise=any_time(about.get("created_at")) or any_time(chat.get("timestamp")),
         skipped=skipped,
     )
 
@@ -119,13 +120,13 @@ def _told(messages: Mapping[str, Any], flat: list[Any], skipped: list[Skipped]) 
 def _message(key: str | None, found: dict[str, Any], parent: Any) -> Told:
     role = found.get("role")
     said = [*_said(found), *map(_file, list_of(found.get("files")))]
-    created_at = time_of(found.get("timestamp"))
+    created_at = any_time(found.get("timestamp"))
     held = {*_EXPRESSED} | ({"timestamp"} if created_at else set())
-    about = said_beside(found, held)
+    about = without(found, held)
     if list_of(found.get("output")) and _is_more(found.get("content"), said):
         about["content"] = found["content"]
     if not isinstance(found.get("model"), str):
-        about |= said_beside({"model": found.get("model")})
+        about |= without({"model": found.get("model")})
     model = {"model": found["model"]} if isinstance(found.get("model"), str) and found["model"] else {}
     return Told(
         key,

@@ -25,12 +25,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from eventstore import codec
-from eventstore.exchange.assembling import EMPTY, Call, Told, assemble, usable
+from eventstore.exchange.assembling import EMPTY, Call, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.lists import Names, first_messages, read_lists
 from eventstore.exchange.response_items import call_id_of, express, id_of, kind_of
-from eventstore.exchange.ui_parts import list_of, object_of, said_beside
+from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "openai-agents"
 VERSION: Final = "$schemaVersion"
@@ -96,9 +96,9 @@ def _run(state: Mapping[str, Any], names: Names) -> Conversation:
     told, left_out = _told([*items, *made])
     trace = object_of(found.get("trace")).get("id")
     given = next((each for each in (trace, found.get("conversation_id")) if usable(each)), None)
-    about = {key: value for key, value in said_beside(found).items() if key not in _REPEATED}
-    responses = [said_beside(object_of(each), {"output"}) for each in list_of(found.get("model_responses"))]
-    about |= said_beside({"model_responses": [each for each in responses if each]})
+    about = {key: value for key, value in without(found).items() if key not in _REPEATED}
+    responses = [without(object_of(each), {"output"}) for each in list_of(found.get("model_responses"))]
+    about |= without({"model_responses": [each for each in responses if each]})
     metadata = {FORMAT: about | {"schema_version": state[VERSION]}}
     return assemble(names.name(given, told), metadata, told, skipped=[*skipped, *left_out])
 
@@ -163,15 +163,15 @@ def _wait(told: list[Told], raw: dict[str, Any]) -> bool:
 def _item(item: dict[str, Any]) -> Told:
     raw = _raw(item)
     found = express(raw, FORMAT)
-    about = {key: value for key, value in said_beside(item).items() if key not in ("raw_item", "rawItem", "agent")}
-    about = found.rest if item is raw else {**found.rest, **said_beside(about, {"type", "output", "tool_name"})}
+    about = {key: value for key, value in without(item).items() if key not in ("raw_item", "rawItem", "agent")}
+    about = found.rest if item is raw else {**found.rest, **without(about, {"type", "output", "tool_name"})}
     agent = object_of(item.get("agent")).get("name")
     author = {"author": agent} if isinstance(agent, str) and agent else {}
     told = Told(
         id_of(raw),
         found.role,
         found.said,
-        [kind_of(raw), said_beside(raw, {"id", "status"})],
+        [kind_of(raw), without(raw, {"id", "status"})],
         metadata={**author, **({FORMAT: about} if about else {})},
         left_out=None if found.said else EMPTY,
     )

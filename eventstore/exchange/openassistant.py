@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Told, assemble, usable
+from eventstore.exchange.assembling import EMPTY, Told, assemble
 from eventstore.exchange.conversation import (
     Conversation,
     InvalidExport,
@@ -36,8 +36,9 @@ from eventstore.exchange.conversation import (
 )
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.lists import read_values
-from eventstore.exchange.times import time_of
-from eventstore.exchange.ui_parts import list_of, said_beside, text_parts
+from eventstore.exchange.times import any_time
+from eventstore.exchange.ui_parts import text_parts
+from eventstore.exchange.values import list_of, usable, without
 
 FORMAT: Final = "openassistant"
 TREE: Final = "message_tree_id"
@@ -106,7 +107,7 @@ def _whole(found: dict[str, Any]) -> Conversation:
     told = list(_nested(prompt, skipped))
     ids = (found.get(TREE), *(each.id for each in told[:1]), "unknown")
     given = next(each for each in ids if usable(each))
-    about = said_beside(found, {TREE, "prompt"}) if _is_tree(found) else {}
+    about = without(found, {TREE, "prompt"}) if _is_tree(found) else {}
     return _conversation(str(given), about, told, skipped)
 
 
@@ -138,7 +139,7 @@ def _first(found: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
 def _message(found: dict[str, Any], above: str | None) -> Told:
     parts = text_parts(found.get("text"))
     role, model = found.get("role"), found.get("model_name")
-    about = said_beside(found, _EXPRESSED)
+    about = without(found, _EXPRESSED)
     parent = _first(found, _PARENTS)
     return Told(
         _first(found, _IDS),
@@ -150,7 +151,7 @@ def _message(found: dict[str, Any], above: str | None) -> Told:
             **({"model": model} if isinstance(model, str) and model else {}),
             **({FORMAT: about} if about else {}),
         },
-        created_at=time_of(found.get("created_date")),
+        created_at=any_time(found.get("created_date")),
         left_out="it was deleted" if found.get("deleted") is True else None if parts else EMPTY,
         listed=[
             each["message_id"]

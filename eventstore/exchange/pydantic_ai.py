@@ -29,22 +29,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble, usable
+from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
-from eventstore.exchange.times import time_of
+from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, data_part, spelled
-from eventstore.exchange.ui_parts import (
-    data_url,
-    file_part,
-    is_address,
-    list_of,
-    object_of,
-    provider,
-    reasoning_parts,
-    said_beside,
-    text_parts,
-)
+from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
+from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "pydantic-ai"
 KINDS: Final = ("request", "response")
@@ -97,7 +88,7 @@ def _told(found: dict[str, Any]) -> list[Told]:
     """The messages that a request or a response is: one for each run of parts of one speaker."""
     model = found.get("model_name")
     held = {"parts", "kind", "timestamp"} | ({"model_name"} if isinstance(model, str) else set())
-    about = said_beside(found, held)
+    about = without(found, held)
     first: dict[str, Any] = {
         **({"model": model} if isinstance(model, str) else {}),
         **({FORMAT: about} if about else {}),
@@ -106,7 +97,7 @@ def _told(found: dict[str, Any]) -> list[Told]:
     told: list[Told] = []
     for role, parts in runs or [("assistant" if found.get("kind") == "response" else "user", [])]:
         said = [each for part in parts for each in _said(part)]
-        times = (time_of(object_of(part).get("timestamp")) for part in parts)
+        times = (any_time(object_of(part).get("timestamp")) for part in parts)
         told.append(
             Told(
                 None,
@@ -114,7 +105,7 @@ def _told(found: dict[str, Any]) -> list[Told]:
                 said,
                 [role, [_content(part) for part in parts]],
                 metadata={} if told else first,
-                created_at=time_of(found.get("timestamp")) or next((when for when in times if when), None),
+                created_at=any_time(found.get("timestamp")) or next((when for when in times if when), None),
                 left_out=None if said else EMPTY,
             )
         )
@@ -123,7 +114,7 @@ def _told(found: dict[str, Any]) -> list[Told]:
 
 def _content(part: Any) -> Any:
     """What a part says, without what a newer version of the library may add, and without its time."""
-    return said_beside(part, {"timestamp"}) if isinstance(part, dict) else part
+    return without(part, {"timestamp"}) if isinstance(part, dict) else part
 
 
 def _role(part: Any, found: dict[str, Any]) -> str:
@@ -161,7 +152,7 @@ def _said(part: Any) -> list[Said]:
 
 def _about(part: dict[str, Any], *used: str) -> dict[str, Any]:
     """What else a part says; `scope` is what a library writes of itself."""
-    return said_beside(part, {"part_kind", "timestamp", *used})
+    return without(part, {"part_kind", "timestamp", *used})
 
 
 def _result(part: dict[str, Any]) -> Result:
@@ -187,7 +178,7 @@ def _entry(entry: Any, more: dict[str, Any]) -> list[Part]:
         and entry.get("kind") in ("text", "text-content")
         and isinstance(entry.get("content"), str)
     ):
-        return text_parts(entry["content"], **provider(FORMAT, said_beside(entry, {"kind", "content"})))
+        return text_parts(entry["content"], **provider(FORMAT, without(entry, {"kind", "content"})))
     return [data_part(FORMAT, object_of(entry).get("kind") or "content", entry)]
 
 
@@ -201,4 +192,4 @@ def _file(entry: dict[str, Any]) -> Part | None:
         part, used = file_part(entry["url"], media_type), {"kind", "url", "media_type"}
     else:
         return None
-    return {**part, **provider(FORMAT, said_beside(entry, used))}
+    return {**part, **provider(FORMAT, without(entry, used))}

@@ -2,7 +2,7 @@
 
 | item | parts |
 | --- | --- |
-| `message`, or no `type` and a `role` | `text`, `file` or data parts for the entries of its content; a refusal is text |
+| `message`, or no `type` and a `role` | `text`, `file` or data parts for the entries of its content |
 | the same with `tool_calls`, or a `tool_call_id` | calls; a result |
 | `reasoning` | `reasoning` parts: its summary, then its content; one without text if it is encrypted alone |
 | a call (`function_call`, `custom_tool_call`, `computer_call`, `program`, …) | a call of the tool that it names |
@@ -28,12 +28,11 @@ from eventstore.exchange.ui_parts import (
     data_url,
     file_part,
     is_address,
-    list_of,
     provider,
     reasoning_parts,
-    said_beside,
     text_parts,
 )
+from eventstore.exchange.values import list_of, without
 
 FAKE_ID = "__fake_id__"  # what the agents write where an API gave no id
 INPUTS = ("arguments", "input", "action", "code", "queries", "operation")
@@ -88,7 +87,7 @@ def _message(item: dict[str, Any], format: str) -> Item:
     """A message; one of the older API for chats may make calls (`tool_calls`) or bring a result (`tool_call_id`)."""
     role = item.get("role")
     if role == "tool" and isinstance(item.get("tool_call_id"), str):
-        rest = said_beside(item, {"id", "type", "role", "content", "tool_call_id", "name"})
+        rest = without(item, {"id", "type", "role", "content", "tool_call_id", "name"})
         output = told_output(item.get("content"))
         return Item(role, [Result(item["tool_call_id"], output, data_part(format, "tool", item))], rest)
     said: list[Said] = [*content_parts(item.get("content"), format)]
@@ -98,7 +97,7 @@ def _message(item: dict[str, Any], format: str) -> Item:
             said.append(Call(call.get("id"), function.get("name"), spelled(function.get("arguments"))))
         else:
             said.append(data_part(format, "tool_call", call))
-    rest = said_beside(item, {"id", "type", "role", "content", "tool_calls"})
+    rest = without(item, {"id", "type", "role", "content", "tool_calls"})
     return Item(role if isinstance(role, str) else "unknown", said, rest)
 
 
@@ -114,7 +113,7 @@ def _first(item: dict[str, Any], keys: tuple[str, ...]) -> tuple[str | None, Any
 
 def _about(item: dict[str, Any], *used: str | None) -> dict[str, Any]:
     """What else an item says of its part."""
-    about = said_beside(item, {"type", "name", "id", *_CALL_IDS, *used})
+    about = without(item, {"type", "name", "id", *_CALL_IDS, *filter(None, used)})
     own = id_of(item)
     return about if own is None else {"itemId": own, **about}
 
@@ -180,13 +179,13 @@ def _entry(entry: Any, format: str) -> list[Part]:
     if kind == "refusal" and isinstance(entry.get("refusal"), str):
         return text_parts(entry["refusal"], **provider("openai", {"refusal": True}))
     if kind in _TEXTS and isinstance(entry.get("text"), str):
-        return text_parts(entry["text"], **provider("openai", said_beside(entry, {"type", "text"})))
+        return text_parts(entry["text"], **provider("openai", without(entry, {"type", "text"})))
     for key in ("image_url", "image", "file_url", "file_data"):
         value = entry.get(key)
         url = value.get("url") if isinstance(value, dict) else value
         if is_address(url) or (key == "file_data" and isinstance(url, str) and url):
-            about = said_beside(value, {"url"}) if isinstance(value, dict) else {}
-            about |= said_beside(entry, {"type", key, "filename"})
+            about = without(value, {"url"}) if isinstance(value, dict) else {}
+            about |= without(entry, {"type", key, "filename"})
             other = IMAGE if "image" in key else BYTES
             named = file_part(data_url(None, str(url)), None, entry.get("filename"), other)
             return [{**named, **provider("openai", about)}]

@@ -21,7 +21,7 @@ from eventstore.errors import InvalidCompaction, UnknownMessage
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.types import ImportReport, ImportRow, Progress
+from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress
 
 
 def store(sessions: Sessions, conversation: Conversation, progress: Progress | None = None) -> ImportReport:
@@ -36,7 +36,7 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
     session = sessions.session(conversation.session_id)
     with sessions.transaction():
         # Looked up all at once: an import that finds nothing new should cost little more than reading the file.
-        held = {info.id: info.bytes for info in session.tree()}
+        held = {info.id: info for info in session.tree()}
         report = session.import_messages(_new(conversation, held), progress=progress)
         _grow(session, conversation, held)
         skipped = _summarize(session, conversation)
@@ -47,19 +47,19 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
     return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
 
 
-def _new(conversation: Conversation, held: Mapping[str, int]) -> Iterator[ImportRow]:
-    for row in conversation.rows_but(held):
-        parent = conversation.elsewhere.get(row.message["id"])
+def _new(conversation: Conversation, held: Mapping[str, MessageInfo]) -> Iterator[ImportRow]:
+    elsewhere = conversation.elsewhere
+    for row in conversation.rows_where(lambda message_id: message_id not in held):
+        parent = elsewhere.get(row.message["id"]) if elsewhere else None
         yield row if parent not in held else attrs.evolve(row, parent_id=parent)
 
 
-def _grow(session: Session, conversation: Conversation, held: Mapping[str, int]) -> None:
-    """Brings messages up to date that were imported before they were whole."""
-    if not conversation.growing:
-        return
-    others = [id for id in conversation.ids() if id not in held or id not in conversation.growing]
-    for row in conversation.rows_but(frozenset(others)):
-        if codec.encode(row.message).size <= held[row.message["id"]]:
+def _grow(session: Session, conversation: Conversation, held: Mapping[str, MessageInfo]) -> None:
+    """Brings messages up to date that were imported before they were whole: nothing can have followed them then."""
+    ends = held.keys() - {info.parent_id for info in held.values()}
+    growing = {id for id in ends if id in conversation.growing}
+    for row in conversation.rows_where(growing.__contains__) if growing else ():
+        if codec.encode(row.message).size <= held[row.message["id"]].bytes:
             continue
         stored = session.get_message(row.message["id"])
         if stored is not None and stored["parts"] == row.message["parts"][: len(stored["parts"])]:

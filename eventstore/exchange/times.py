@@ -1,37 +1,20 @@
-"""Times as exports spell them. What no calendar holds is `None`: a time says when, never in which order."""
+"""Times that are text in one file and a number in the next: ISO 8601, Unix seconds, Unix milliseconds."""
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+from eventstore.exchange.values import time_of, time_of_text
+
 MILLISECONDS: Final = 100_000_000_000  # so many seconds are the year 5138: larger numbers count milliseconds
+BEYOND: Final = 10**18  # no calendar holds it, and a float need not
 
 
-def from_unix(value: object) -> datetime | None:
-    """Unix seconds, or milliseconds where a number is too large for seconds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        seconds = value / 1000 if abs(value) >= MILLISECONDS else value
-        return EPOCH + timedelta(seconds=seconds) if math.isfinite(seconds) else None
-    except OverflowError:
-        return None
-
-
-def from_iso(value: object) -> datetime | None:
-    """ISO 8601 text; UTC where it names no zone."""
-    if not isinstance(value, str):
-        return None
-    try:
-        found = datetime.fromisoformat(value)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def time_of(value: object) -> datetime | None:
-    """A time, in either spelling."""
-    return from_iso(value) if isinstance(value, str) else from_unix(value)
+def any_time(value: object) -> datetime | None:
+    """A time in any of these spellings; `None` for what isn't one."""
+    if isinstance(value, str):
+        return time_of_text(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and MILLISECONDS <= abs(value) < BEYOND:
+        return time_of(value / 1000)
+    return time_of(value)

@@ -8,28 +8,14 @@ Source: https://ai-sdk.dev/docs/reference/ai-sdk-core/ui-message
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from eventstore.exchange.tools import Part
 
 BYTES = "application/octet-stream"
 IMAGE = "image/*"
-
-
-def object_of(value: Any) -> dict[str, Any]:
-    """`value` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: Any) -> list[Any]:
-    """`value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def said_beside(value: Mapping[str, Any], keys: Collection[str | None] = ()) -> dict[str, Any]:
-    """`value` without these keys, nulls, and empty texts, objects and lists."""
-    return {key: item for key, item in value.items() if key not in keys and item not in (None, {}, [], "")}
+_TYPES = mimetypes.MimeTypes()  # the same on every machine
 
 
 def text_parts(text: Any, **more: Any) -> list[Part]:
@@ -58,7 +44,7 @@ def _media_type(url: str, media_type: Any) -> str | None:
         return media_type
     if url[:5].lower() == "data:":
         return url[5 : 5 + 256].partition(",")[0].partition(";")[0] or None
-    return mimetypes.guess_type(url.partition("?")[0].rpartition("/")[2])[0]
+    return _TYPES.guess_type(url.partition("?")[0].rpartition("/")[2])[0]
 
 
 def data_url(media_type: Any, base64: str) -> str:
