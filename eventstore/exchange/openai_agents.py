@@ -47,6 +47,8 @@ KINDS: Final = (
 _ITEMS: Final = ("original_input", "session_items", "generated_items")
 _REPEATED: Final = (*_ITEMS, "model_responses", "last_model_response", "last_processed_response", "current_step")
 
+_AGAIN: Final = ("new_items", "newItems", "interruptions")
+
 
 def recognises(head: bytes) -> bool:
     """Whether a file that begins with `head` looks like a run or a session."""
@@ -97,6 +99,7 @@ def _run(state: Mapping[str, Any], names: Names) -> Conversation:
     trace = object_of(found.get("trace")).get("id")
     given = next((each for each in (trace, found.get("conversation_id")) if usable(each)), None)
     about = {key: value for key, value in without(found).items() if key not in _REPEATED}
+    about |= without({"last_processed_response": without(object_of(found.get("last_processed_response")), _AGAIN)})
     responses = [without(object_of(each), {"output"}) for each in list_of(found.get("model_responses"))]
     about |= without({"model_responses": [each for each in responses if each]})
     metadata = {FORMAT: about | {"schema_version": state[VERSION]}}
