@@ -25,7 +25,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Said, Told, assemble
+from eventstore.exchange.assembling import EMPTY, PREVIOUS, Said, Told, assemble
 from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.lists import conversation_metadata, read_values
@@ -110,7 +110,7 @@ def _told(messages: Mapping[str, Any], flat: list[Any], skipped: list[Skipped]) 
             continue
         own = str(found["id"]) if usable(found.get("id")) else None
         if own is None or own not in messages:
-            told.append(_message(own, found, found.get("parentId", previous)))
+            told.append(_message(own, found, found.get("parentId", previous if messages else PREVIOUS)))
             if messages:
                 skipped.append((f"message {own or number!r}", "only the flat list holds it: added"))
         previous = own or previous

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
+from eventstore.exchange.elements import DECODER
 from eventstore.exchange.tools import Part, call_part, data_part, result_part, spelled
 from eventstore.exchange.ui_parts import reasoning_parts, text_parts
 
@@ -71,5 +72,10 @@ def _element(attributes: dict[str, str], inside: str, whole: str) -> list[Part]:
 
 def _unquoted(text: str) -> str:
     """A text that is given as a JSON string, or else as it is."""
-    value = spelled(f"[{text}]") if text.startswith('"') else text
-    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else text
+    if not text.startswith('"'):
+        return text
+    try:
+        value = DECODER.decode(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, str) else text

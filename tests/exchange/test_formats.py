@@ -86,7 +86,7 @@ def test_counts(path: Path, expected: tuple[int, tuple[int, int, int], int]) -> 
 @every_file
 def test_the_file_is_told_by_its_content_and_names_its_sessions(path: Path, expected: object) -> None:
     name = format_name(path)
-    assert format_of(path).FORMAT == name
+    assert name == format_of(path).FORMAT
     for each in read(path):
         assert each.session_id.startswith(f"{name}:")
         assert len(each.session_id) > len(name) + 1
