@@ -20,11 +20,14 @@ from eventstore.exchange import (
     ai_sdk,
     chatgpt,
     claude_ai,
+    claude_code,
+    codex,
     langchain,
     librechat,
     open_webui,
     openai_agents,
     openassistant,
+    pi,
     pydantic_ai,
 )
 from eventstore.exchange.conversation import Conversation, InvalidExport, Summary
@@ -59,6 +62,9 @@ class Gathering(Protocol):
 FORMATS: Final[tuple[Format, ...]] = (
     chatgpt,
     claude_ai,
+    claude_code,
+    codex,
+    pi,
     librechat,
     open_webui,
     openassistant,

@@ -161,7 +161,7 @@ def assemble(
     kept = [key for key in forest.order if ids.told[key].left_out is None]
     times = {key: each.created_at for key, each in ids.told.items() if each.created_at}
     tools = _Tools(forest, ids.told)
-    rows, _ = forest.plant(kept, times, otherwise or EPOCH, lambda key: _message(key, ids.told[key], tools))
+    rows, hung = forest.plant(kept, times, otherwise or EPOCH, lambda key: _message(key, ids.told[key], tools))
     notes = [*skipped, *ids.notes, *forest.skipped, *tools.pairs.skipped]
     notes += [(f"message {key!r}", why) for key in forest.order if (why := ids.told[key].left_out) is not None]
     shown = previous if current is PREVIOUS else current
@@ -173,7 +173,7 @@ def assemble(
         rows,
         forest.standing(kept).get(shown) if isinstance(shown, str) else None,
         tuple(notes),
-        elsewhere=forest.elsewhere,
+        elsewhere=forest.missing(hung),
     )
 
 

@@ -176,7 +176,7 @@ def _conversation(found: Mapping[str, Any], place: str) -> Conversation:
         [id for id, node in nodes.items() if node.message.get("sender") == "human"],
     )
     times = {id: when for id, node in nodes.items() if (when := time_of_text(node.message.get("created_at")))}
-    rows, _ = forest.plant(kept, times, _time(found), lambda node: _message(nodes, node, pairs))
+    rows, hung = forest.plant(kept, times, _time(found), lambda node: _message(nodes, node, pairs))
     current = found.get("current_leaf_message_uuid")
     shown = forest.standing(kept).get(current if current in nodes else next(reversed(nodes), ""))
     if not rows:
@@ -187,7 +187,7 @@ def _conversation(found: Mapping[str, Any], place: str) -> Conversation:
         rows,
         shown,
         (*skipped, *pairs.skipped),
-        elsewhere=forest.elsewhere,
+        elsewhere=forest.missing(hung),
     )
 
 
@@ -210,7 +210,6 @@ def _nodes(messages: list[Any]) -> tuple[dict[str, _Node], list[Skipped]]:
         id = str(uuid)
         if not usable(uuid):
             id = identities.derive(before, _content(message))
-            skipped.append((f"message {number}", f"it has no id: {id!r} is derived from its content"))
         elif id in nodes:
             if _content(nodes[id].message) == _content(message):
                 continue

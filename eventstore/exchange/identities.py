@@ -13,6 +13,8 @@ from collections import Counter
 from hashlib import blake2b
 from typing import Any
 
+import orjson
+
 
 class Identities:
     """The ids of one conversation. Each call is one message; ask in the file's order."""
@@ -29,5 +31,8 @@ class Identities:
 
 
 def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    try:
+        data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # halves of surrogate pairs, large integers: each value always goes the same way
+        data = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    return blake2b(data, digest_size=16).hexdigest()

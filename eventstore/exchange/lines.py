@@ -6,15 +6,19 @@ last line of a file that is still being written is often torn; a line inside is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final, Self
 
 import attrs
 
 from eventstore import strict
 from eventstore.exchange.conversation import Skipped
 from eventstore.exchange.elements import DECODER
+from eventstore.exchange.sources import opened
 
+RECENT: Final = 8
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -30,6 +34,44 @@ class Line:
     def skipped(self) -> Skipped:
         """What a report says of a line that has a fault, or isn't what was wanted."""
         return f"line {self.number}", self.fault or "it is no row of this format"
+
+
+class Lines:
+    """A file of JSON Lines that is read once from beginning to end, and then here and there.
+
+    `with` keeps it open; `value` opens it again where it has to.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path
+        self._file: BinaryIO | None = None
+        self._recent: dict[int, Any] = {}  # values that were read lately: a call, while its result is made
+
+    @contextmanager
+    def open(self) -> Iterator[Self]:
+        """Keeps the file open. Raises what `sources.opened` raises."""
+        with opened(self.path, seekable=True) as self._file:
+            try:
+                yield self
+            finally:
+                self._file = None
+
+    def __iter__(self) -> Iterator[Line]:
+        assert self._file is not None, "lines are read inside `open()`"
+        return read_lines(self._file)
+
+    def value(self, at: int) -> Any:
+        """The value of the line that begins at `at`, which came without a fault. It isn't to be changed."""
+        if at not in self._recent:
+            if self._file is None:
+                with opened(self.path, seekable=True) as file:
+                    value = _value_at(file, at)
+            else:
+                value = _value_at(self._file, at)
+            if len(self._recent) >= RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[at] = value
+        return self._recent[at]
 
 
 def read_lines(file: BinaryIO) -> Iterator[Line]:
@@ -48,8 +90,7 @@ def read_lines(file: BinaryIO) -> Iterator[Line]:
             return
 
 
-def value_at(file: BinaryIO, at: int) -> Any:
-    """The value of the line that begins at `at`, which `read_lines` gave without a fault."""
+def _value_at(file: BinaryIO, at: int) -> Any:
     file.seek(at)
     return DECODER.decode(file.readline().removeprefix(_BOM if at == 0 else b"").decode().strip())
 

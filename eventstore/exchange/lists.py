@@ -175,7 +175,7 @@ class Names:
         if given is not None:
             return f"{self._format}:{given}"
         said = [_print(each) for each in told]
-        first = next((at for at, each in enumerate(told) if each.role not in ("system", "developer")), 0)
+        first = next((at for at, each in enumerate(told) if each.role != "system"), 0)
         name = said[first] if said else "unknown"
         known = self._told.setdefault(name, [])
         for number, before in enumerate(known):

@@ -49,6 +49,11 @@ class Forest:
         """For each node itself if it is kept, or its nearest kept ancestor."""
         return nearest(self.order, self.parents, {node: node for node in kept})
 
+    def missing(self, hung: Mapping[str, str | None]) -> dict[str, str]:
+        """Kept roots whose parent isn't there, though they or what they hung on named one: root -> that parent."""
+        above = nearest(self.order, self.parents, self.elsewhere)
+        return {node: above[node] for node, parent in hung.items() if parent is None and node in above}
+
     def roots(self, hung: Mapping[str, str | None]) -> dict[str, str]:
         """For each kept node the kept root that it descends from."""
         roots: dict[str, str] = {}

@@ -90,6 +90,7 @@ def _message(item: dict[str, Any], format: str) -> Item:
         rest = without(item, {"id", "type", "role", "content", "tool_call_id", "name"})
         output = told_output(item.get("content"))
         return Item(role, [Result(item["tool_call_id"], output, data_part(format, "tool", item))], rest)
+    role = "system" if role == "developer" else role
     said: list[Said] = [*content_parts(item.get("content"), format)]
     for call in list_of(item.get("tool_calls")):
         function = call.get("function") if isinstance(call, dict) else None

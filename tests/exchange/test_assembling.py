@@ -84,7 +84,7 @@ def test_what_follows_changes_no_id(told: list[Told], more: list[Told]) -> None:
 
 
 def test_a_result_in_the_message_of_its_call_is_one_part_and_a_second_one_another() -> None:
-    said = [Call("c", "t", 1), Result("c", 2, {"type": "x"}), Result("c", 3, {"type": "x"})]
+    said: list[Any] = [Call("c", "t", 1), Result("c", 2, {"type": "x"}), Result("c", 3, {"type": "x"})]
     [row] = assemble("x:1", {}, [Told("m", "assistant", said, 0)]).rows
     part = {"type": "tool-t", "toolCallId": "c", "state": "output-available", "input": 1}
     assert row.message["parts"] == [{**part, "output": 2}, {**part, "output": 3}]

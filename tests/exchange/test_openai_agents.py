@@ -112,7 +112,7 @@ ITEMS: list[tuple[dict[str, Any], str, list[Any]]] = [
     ({"role": "user", "content": None}, "user", []),
     (
         {"role": "developer", "content": [{"type": "input_file", "file_data": "AA==", "filename": "a.pdf"}]},
-        "developer",
+        "system",
         [
             {
                 "type": "file",
