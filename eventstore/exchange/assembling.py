@@ -184,13 +184,18 @@ class _Tools:
     """The calls and results of a conversation, each message's in its own order, and which belong together."""
 
     def __init__(self, forest: Forest, told: Mapping[str, Told]) -> None:
-        order = forest.order
-        self.calls = {key: [said for said in told[key].said if isinstance(said, Call)] for key in order}
-        self.results = {key: [said for said in told[key].said if isinstance(said, Result)] for key in order}
-        names = {key: [call.name(key, number) for number, call in enumerate(self.calls[key])] for key in order}
-        answered = {key: [result.name() for result in self.results[key]] for key in order}
-        asked = {key for key in order if told[key].role == "user" and not answered[key]}
-        self.pairs = pair(order, forest.parents, names, answered, asked)
+        self.calls: dict[str, list[Call]] = {}  # only of messages that have any
+        self.results: dict[str, list[Result]] = {}
+        for key in forest.order:
+            for said in told[key].said:
+                if isinstance(said, Call):
+                    self.calls.setdefault(key, []).append(said)
+                elif isinstance(said, Result):
+                    self.results.setdefault(key, []).append(said)
+        names = {key: [call.name(key, at) for at, call in enumerate(calls)] for key, calls in self.calls.items()}
+        answered = {key: [result.name() for result in results] for key, results in self.results.items()}
+        asked = {key for key, each in told.items() if each.role == "user" and key not in answered}
+        self.pairs = pair(forest.order, forest.parents, names, answered, asked)
 
     def call_part(self, place: tuple[str, int]) -> Part:
         """The part of a call without its result."""
@@ -198,10 +203,10 @@ class _Tools:
 
     def parts_of(self, key: str) -> tuple[list[Part], list[Part | None]]:
         """The parts of a message's calls, and of its results; a result that its call's part took is `None`."""
-        calls = [self.call_part((key, number)) for number in range(len(self.calls[key]))]
+        calls = [self.call_part((key, number)) for number in range(len(self.calls.get(key, ())))]
         results: list[Part | None] = []
         joined: set[int] = set()
-        for number, result in enumerate(self.results[key]):
+        for number, result in enumerate(self.results.get(key, ())):
             node, at = self.pairs.calls.get((key, number), (None, 0))
             if node is None:
                 results.append(result.alone)

@@ -48,6 +48,7 @@ EVERYTHING: Final = "__remove_all__"
 _KINDS: Final = (*ROLES, "chat", REMOVE)
 _EXPRESSED: Final = ("id", "type", "content", "tool_calls", "invalid_tool_calls", "tool_call_id", "name", "role")
 
+_CHUNKS: Final = {"AIMessageChunk": "ai", "HumanMessageChunk": "human"}
 _DUMPED: Final = frozenset(
     (*_EXPRESSED, "additional_kwargs", "response_metadata", "usage_metadata", "artifact", "status", "example")
 )
@@ -74,7 +75,7 @@ def _is_message(value: Any) -> bool:
 def _kind(fields: dict[str, Any]) -> str:
     """The kind of a message; a chunk of an answer is one of its kind."""
     kind = fields.get("type")
-    return {"AIMessageChunk": "ai", "HumanMessageChunk": "human"}.get(kind, kind) if isinstance(kind, str) else ""
+    return _CHUNKS.get(kind, kind) if isinstance(kind, str) else ""
 
 
 def _fields(message: dict[str, Any]) -> dict[str, Any]:
