@@ -55,23 +55,29 @@ def is_result(block: Any) -> bool:
 
 
 def express(blocks: Sequence[Any], format: str, tools: Tools) -> list[Part]:
-    """The parts of a message's blocks. Nothing is dropped but empty texts."""
+    """The parts of a message's blocks. Nothing is dropped but empty texts.
+
+    A result that stands before its call, or is one more of the same call, is kept as data.
+    """
     parts: list[Part] = []
     calls: list[int] = []  # where in `parts` each call of this message is
+    done: set[str] = set()  # the calls that have their result
     names, answered = iter(tools.names), iter(tools.answered)
     for block in blocks:
         if is_call(block):
             calls.append(len(parts))
             parts.append(tool_call(block, format, next(names)))
         elif is_result(block):
-            call = next(answered)
-            if isinstance(call, int):
-                at = calls[call]
-                if parts[at]["state"] == "input-available":
-                    parts[at] = _answered(parts[at], block, format)
-                    continue
-                call = {key: parts[at][key] for key in ("type", "toolCallId", "input")}
-            parts.append(data_part(format, block["type"], block) if call is None else _answered(call, block, format))
+            number = next(answered)
+            call = number if not isinstance(number, int) else parts[calls[number]] if number < len(calls) else None
+            if call is None or call["toolCallId"] in done:
+                parts.append(data_part(format, block["type"], block))
+                continue
+            done.add(call["toolCallId"])
+            if isinstance(number, int):
+                parts[calls[number]] = _answered(call, block, format)
+            else:
+                parts.append(_answered(call, block, format))
         else:
             parts += _plain(block, format)
     return parts

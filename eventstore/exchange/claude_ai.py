@@ -213,10 +213,11 @@ def _nodes(messages: list[Any]) -> tuple[dict[str, _Node], list[Skipped]]:
         elif id in nodes:
             if _content(nodes[id].message) == _content(message):
                 continue
-            skipped.append((f"message {id!r}", "it is there twice with different contents: the second has another id"))
+            what = f"message {id!r}"
             id = identities.derive(id, _content(message))
             if id in nodes:
                 continue
+            skipped.append((what, f"it is there twice with different contents: the second is {id!r}"))
         node = nodes[id] = _Node.of(id, message)
         node.parent = _parent(message, before, skipped) if is_tree else before
         before = id

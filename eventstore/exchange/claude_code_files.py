@@ -114,7 +114,7 @@ class Transcript:
             if isinstance(value.get(key), str):
                 self.shared.setdefault(key, value[key])
         kind = str(value.get("type"))
-        for field in _TITLES.get(kind, ()):
+        for field in _TITLES.get(kind, ()) if kind != "summary" or not usable(value.get("uuid")) else ():
             if isinstance(value.get(field), str) and value[field].strip():
                 self.titles[kind] = value[field]
                 break

@@ -114,7 +114,10 @@ class _Building:
                 self.pieces[id] = [id]
 
     def _chain_results(self, parents: dict[str, str | None]) -> None:
-        """Hangs the results of parallel calls one behind the other: each hangs on the row of its call."""
+        """Hangs the results of an answer's calls behind its last row, and one behind the other.
+
+        In the file each hangs on the row of its call, beside the next call.
+        """
         first = {piece: id for id, rows in self.pieces.items() for piece in rows}
         calls = {id: {call for piece in rows for call in self.rows[piece].calls} for id, rows in self.pieces.items()}
         last: dict[str, str] = {}
@@ -127,6 +130,8 @@ class _Building:
                 parents[id] = last[answer]
             elif answer in last:
                 continue  # a call was answered twice: a branch
+            else:
+                parents[id] = self.pieces[answer][-1]
             last[answer] = id
             answered.setdefault(answer, set()).update(row.results)
 
@@ -170,7 +175,8 @@ class _Building:
     # ---- beside them
 
     def _about(self) -> dict[str, Any]:
-        titles = self.transcript.titles
+        compactions = {each.text for each in self.transcript.summaries if self._goes_on(each)}
+        titles = {kind: title for kind, title in self.transcript.titles.items() if title not in compactions}
         title = titles.get("custom-title") or titles.get("ai-title") or titles.get("summary")
         about: dict[str, Any] = {} if title is None else {"title": title}
         for row in reversed(self.rows.values()):

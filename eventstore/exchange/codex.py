@@ -114,7 +114,7 @@ class _Reading:
             elif kind == "compacted" and isinstance(payload, dict):
                 self._compacted(payload, row, line.at)
             else:
-                self._beside(str(kind), object_of(payload) or row, row)
+                self._beside(str(kind or row.get("record_type")), object_of(payload) or row, row)
 
     def _beside(self, kind: str, payload: dict[str, Any], row: dict[str, Any]) -> None:
         """What holds no message."""

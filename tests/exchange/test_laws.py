@@ -1,0 +1,202 @@
+"""The laws that every importer keeps, over every sample and every real file; see `laws`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eventstore import Sessions
+from eventstore.exchange import FORMATS, InvalidExport, format_of
+from eventstore.exchange.files import import_file
+from tests.exchange.laws import (
+    EARLIER,
+    FOLDER,
+    REAL,
+    REAL_FORMATS,
+    SAMPLES,
+    Sample,
+    check_read,
+    check_silent,
+    check_stored,
+    counts_of,
+    damaged,
+)
+
+REAL_FILES = [
+    (path, format) for format in REAL_FORMATS for path in sorted((Path(REAL) / format).iterdir() if REAL else ())
+]
+by_sample = pytest.mark.parametrize("sample", SAMPLES, ids=[sample.file for sample in SAMPLES])
+by_file = pytest.mark.parametrize(
+    ("path", "format"),
+    [pytest.param(sample.path, sample.format, id=sample.file) for sample in SAMPLES]
+    + [pytest.param(path, format, id=f"real {format} {path.name}") for path, format in REAL_FILES],
+)
+
+
+@pytest.fixture
+def sessions() -> Iterator[Sessions]:
+    with Sessions() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("damaged")
+
+
+def test_every_format_has_samples_and_an_earlier_form() -> None:
+    assert {sample.format for sample in SAMPLES} == set(EARLIER) == {format.FORMAT for format in FORMATS}
+    inside = {f"{path.parent.name}/{path.name}" for path in FOLDER.glob("*/*")}
+    assert inside == {sample.file for sample in SAMPLES if "/" in sample.file}
+
+
+@pytest.mark.skipif(REAL is None, reason="EVENTSTORE_REAL_CONVERSATIONS names no folder of real files")
+def test_there_are_real_files_of_every_kind() -> None:
+    assert {format for _, format in REAL_FILES} == set(REAL_FORMATS)
+
+
+@by_sample
+def test_counts(sessions: Sessions, sample: Sample) -> None:
+    stored = {name: report for name, report in import_file(sessions, sample.path) if name is not None}
+    assert list(stored) == [f"{sample.format}:{name}" for name in sample.counts]
+    assert {name: counts_of(sessions.session(name)) for name in stored} == {
+        f"{sample.format}:{name}": counts for name, counts in sample.counts.items()
+    }
+    assert sum(len(sessions.session(name).get_compactions()) for name in stored) == sample.summaries
+
+
+@by_file
+def test_a_file_is_recognised_and_read_as_the_laws_say(path: Path, format: str) -> None:
+    found = format_of(path)
+    assert format == found.FORMAT
+    for read in found.read(path):
+        check_read(read, format)
+
+
+@by_file
+def test_what_is_read_is_stored_and_a_second_import_says_nothing(sessions: Sessions, path: Path, format: str) -> None:
+    reads = list(format_of(path).read(path))
+    for read, (name, report) in zip(reads, import_file(sessions, path), strict=True):
+        assert (name, report.imported, report.known) == (read.session_id, len(read.rows), 0)
+        assert report.skipped == read.skipped
+        if read.rows:
+            check_stored(sessions, read)
+    check_silent(sessions, path)
+    for read in reads:
+        if read.rows:  # a person looks at another branch: that stays
+            session = sessions.session(read.session_id)
+            first = read.rows[0].message["id"]
+            session.select_leaf(first)
+            list(import_file(sessions, path))
+            leaf = session.get_latest_leaf()
+            assert leaf is not None
+            assert leaf["id"] == first
+    assert sessions.verify().ok
+
+
+@by_file
+def test_a_later_export_adds_what_is_new(sessions: Sessions, tmp_path: Path, path: Path, format: str) -> None:
+    before = tmp_path / path.name
+    before.write_bytes(EARLIER[format](path.read_bytes()))
+    try:
+        held = {name: report.imported for name, report in import_file(sessions, before)}
+    except InvalidExport:  # the beginning says too little to know what it is
+        held = {}
+    for read, (name, report) in zip(format_of(path).read(path), import_file(sessions, path), strict=True):
+        if not read.rows:
+            continue
+        session = sessions.session(read.session_id)
+        assert report.imported == len(read.rows) - held.get(name, 0)
+        assert {info.id for info in session.tree()} == {row.message["id"] for row in read.rows}
+        for row in read.rows:
+            assert session.get_message(row.message["id"]) == row.message
+        assert session.get_metadata() == session.get_metadata() | read.metadata
+        leaf = session.get_latest_leaf()
+        assert leaf is not None
+        if report.imported:
+            assert leaf["id"] == (read.current or leaf["id"])
+        assert {(each.to_message_id, each.summary) for each in read.summaries} <= {
+            (each.to_message_id, each.summary) for each in session.get_compactions()
+        }
+    check_silent(sessions, path)
+    assert sessions.verify().ok
+
+
+def test_a_folder_and_an_archive_hold_what_their_files_hold(tmp_path: Path) -> None:
+    one, other, third = (Sessions(), Sessions(), Sessions())
+    with one, other, third, zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for sample in SAMPLES:
+            archive.write(sample.path, sample.file)
+            for _ in import_file(one, sample.path):
+                pass
+        archive.close()
+        folder = tmp_path / "folder"
+        for sample in SAMPLES:
+            (folder / sample.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / sample.file).write_bytes(sample.path.read_bytes())
+        for sessions, path in ((other, tmp_path / "all.zip"), (third, folder)):
+            for _ in import_file(sessions, path):
+                pass
+            names = {info.session_id for info in one.list_sessions()}
+            assert {info.session_id for info in sessions.list_sessions()} == names
+            for name in names:
+                expected, found = one.session(name), sessions.session(name)
+                assert {info.id: info.parent_id for info in found.tree()} == {
+                    info.id: info.parent_id for info in expected.tree()
+                }
+                assert found.get_history() == expected.get_history() or found.get_compactions()
+            check_silent(sessions, path)
+
+
+@given(st.sampled_from(SAMPLES), st.data())
+def test_whatever_is_damaged_what_is_left_is_reachable(folder: Path, sample: Sample, data: st.DataObject) -> None:
+    path = folder / f"damaged{sample.path.suffix}"
+    path.write_bytes(_broken(sample.path.read_bytes(), data))
+    with Sessions() as sessions:
+        try:
+            for read, (name, report) in zip(format_of(path).read(path), import_file(sessions, path), strict=True):
+                check_read(read, sample.format)
+                assert (name, report.imported + report.known) == (read.session_id, len(read.rows))
+                if read.rows and report.known == 0:
+                    check_stored(sessions, read)
+        except InvalidExport:
+            return
+        check_silent(sessions, path)
+        assert sessions.verify().ok
+
+
+def _broken(data: bytes, source: st.DataObject) -> bytes:
+    """A file with a few things in it dropped, doubled, moved, renamed or torn."""
+
+    def draw(below: int) -> int:
+        return source.draw(st.integers(0, below - 1))
+
+    lines = data.splitlines()
+    if not lines[0].startswith((b"[", b"{\n")) and len(lines) > 1 and lines[0] != b"{":
+        for _ in range(draw(4) + 1):
+            at = draw(len(lines))
+            action = draw(5)
+            if action == 0 and len(lines) > 1:
+                del lines[at]
+            elif action == 1:
+                lines.insert(draw(len(lines)), lines[at])
+            elif action == 2:
+                lines.insert(draw(len(lines)), lines.pop(at))
+            elif action == 3:
+                lines[at] = lines[at][: draw(len(lines[at]) + 1)]
+            else:
+                with contextlib.suppress(ValueError):
+                    lines[at] = json.dumps(damaged(json.loads(lines[at]), draw)).encode()
+        return b"\n".join(lines)
+    value = json.loads(data)
+    for _ in range(draw(4) + 1):
+        value = damaged(value, draw)
+    text = json.dumps(value).encode()
+    return text[: draw(len(text) + 1)] if draw(8) == 7 else text
