@@ -9,7 +9,8 @@ shown branch are settled here, for all in the same way:
 - Parents are mended by the rules of `conversation`; the order is that of the file, parents first.
 - What hangs on a message that is left out hangs on the nearest one above it that is kept.
 - Calls and results are paired by the rules of `tools`. A result in the message of its call is one part with it; one in
-  a later message is a part of its own there, with the call's name and input.
+  a later message is a part of its own there, with the call's name and input. One without a call, and one more of a call
+  that has its result in that message already, is kept as data.
 - A message without a time has that of the nearest one above it, else the conversation's, else 1970.
 """
 
@@ -63,7 +64,7 @@ class Call:
 
 @attrs.frozen
 class Result:
-    """What came of a call. `alone` is the part that it becomes if no call has its id."""
+    """What came of a call. `alone` is the part that it becomes if it has no call, or isn't its first."""
 
     call_id: Any
     output: Any
@@ -165,7 +166,7 @@ def assemble(
     notes = [*skipped, *ids.notes, *forest.skipped, *tools.pairs.skipped]
     notes += [(f"message {key!r}", why) for key in forest.order if (why := ids.told[key].left_out) is not None]
     shown = previous if current is PREVIOUS else current
-    if shown is not None and shown not in forest.parents:
+    if shown is not None and (not isinstance(shown, str) or shown not in forest.parents):
         notes.append((f"current message {shown!r}", "it is not in the file"))
     return Conversation(
         session_id,
@@ -205,17 +206,18 @@ class _Tools:
         """The parts of a message's calls, and of its results; a result that its call's part took is `None`."""
         calls = [self.call_part((key, number)) for number in range(len(self.calls.get(key, ())))]
         results: list[Part | None] = []
-        joined: set[int] = set()
+        done: set[tuple[str, int]] = set()
         for number, result in enumerate(self.results.get(key, ())):
-            node, at = self.pairs.calls.get((key, number), (None, 0))
-            if node is None:
+            place = self.pairs.calls.get((key, number))
+            if place is None or place in done:
                 results.append(result.alone)
-            elif node == key and at not in joined:
-                calls[at] = result.to_part(calls[at])
-                joined.add(at)
+                continue
+            done.add(place)
+            if place[0] == key:
+                calls[place[1]] = result.to_part(calls[place[1]])
                 results.append(None)
             else:
-                results.append(result.to_part(self.call_part((node, at))))
+                results.append(result.to_part(self.call_part(place)))
         return calls, results
 
 

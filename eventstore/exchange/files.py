@@ -142,7 +142,11 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tu
                 yield done
                 counter.tell(0, None)
         return
+    told: set[str] = set()
     for conversation in _conversations(group.format, heard):
+        if conversation.session_id in told:  # its metadata as it was told first, or each import would change it twice
+            conversation = attrs.evolve(conversation, metadata={})
+        told.add(conversation.session_id)
         rows = len(conversation.rows)
         report = store(sessions, conversation, lambda done, _, rows=rows: counter.tell(done, rows))  # type: ignore[misc]
         yield conversation.session_id, report

@@ -162,32 +162,34 @@ class Names:
     """The session ids of the conversations in one file.
 
     One without an id of its own is named by its first message that isn't a system message: by its id and its content.
-    A list that begins alike and goes on as far as both go is the same conversation, told once more; one that goes on
-    differently gets `#2`, `#3`, … behind its name, in the file's order.
+    A list that goes on where an earlier one of that name ends, or ends there too, is the same conversation; another one
+    gets `#2`, `#3`, … behind its name, in the file's order.
     """
 
     def __init__(self, format: str) -> None:
         self._format = format
-        self._told: dict[str, list[list[str]]] = {}
+        self._told: dict[str, list[tuple[int, str]]] = {}  # name -> how long each was told, and what stands for it
 
     def name(self, given: str | None, told: Sequence[Told]) -> str:
         """The session id of a conversation with the id `given`, if it has one, and these messages."""
         if given is not None:
             return f"{self._format}:{given}"
-        said = [_print(each) for each in told]
-        first = next((at for at, each in enumerate(told) if each.role != "system"), 0)
-        name = said[first] if said else "unknown"
+        if not told:
+            return f"{self._format}:unknown"
+        first = next((each for each in told if each.role != "system"), told[0])
+        name = _said(None, first)
         known = self._told.setdefault(name, [])
-        for number, before in enumerate(known):
-            shared = min(len(before), len(said))
-            if before[:shared] == said[:shared]:
-                known[number] = max(before, said, key=len)
-                break
-        else:
-            number = len(known)
-            known.append(said)
+        lengths = {length for length, _ in known}
+        so_far: str | None = None
+        number = len(known)
+        for length, each in enumerate(told, 1):
+            so_far = _said(so_far, each)
+            if length in lengths and (length, so_far) in known:
+                number = known.index((length, so_far))
+        known[number : number + 1] = [(len(told), str(so_far))]
         return f"{self._format}:{name}" + (f"#{number + 1}" if number else "")
 
 
-def _print(told: Told) -> str:
-    return Identities().derive(told.id if isinstance(told.id, str) else None, [told.role, told.content])
+def _said(before: str | None, told: Told) -> str:
+    """What stands for a message and all before it."""
+    return Identities().derive(before, [told.id if isinstance(told.id, str) else None, told.role, told.content])

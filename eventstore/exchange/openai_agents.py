@@ -49,6 +49,8 @@ _REPEATED: Final = (*_ITEMS, "model_responses", "last_model_response", "last_pro
 
 _AGAIN: Final = ("new_items", "newItems", "interruptions")
 
+_NOWHERE: Final = frozenset(("parts", "timestamp", "payload", "message", "uuid"))  # no item has one of these
+
 
 def recognises(head: bytes) -> bool:
     """Whether a file that begins with `head` looks like a run or a session."""
@@ -58,7 +60,7 @@ def recognises(head: bytes) -> bool:
 
 def _is_item(value: Any) -> bool:
     """Whether a value is an item of a session."""
-    if not isinstance(value, dict) or "parts" in value:
+    if not isinstance(value, dict) or not _NOWHERE.isdisjoint(value):
         return False
     kind = value.get("type")
     if isinstance(kind, str) and kind != "message":
@@ -153,8 +155,10 @@ def _told(items: Sequence[Any]) -> tuple[list[Told], list[Skipped]]:
 
 def _wait(told: list[Told], raw: dict[str, Any]) -> bool:
     """Makes the call that a person has to approve wait for that. False if there is no such call."""
-    call_id = call_id_of(raw)
+    call_id, own = call_id_of(raw), id_of(raw)
     for each in reversed(told):
+        if own is not None and each.id != own:
+            continue
         for at, call in enumerate(each.said):
             if isinstance(call, Call) and call_id is not None and call.call_id == call_id:
                 more = {**call.more, "state": "approval-requested", "approval": {"id": call_id}}

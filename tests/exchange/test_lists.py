@@ -100,7 +100,7 @@ def test_names() -> None:
     names = Names("x")
     assert names.name("own", told("A")) == "x:own"
     first = names.name(None, told("A", "B"))
-    assert names.name(None, told("A")) == first
+    assert names.name(None, told("A", "B")) == first
     assert names.name(None, told("A", "B", "C")) == first
     assert names.name(None, told("A", "C")) == f"{first}#2"
     assert names.name(None, told("A", "B", "D")) == f"{first}#3"

@@ -10,7 +10,7 @@ import pytest
 
 from eventstore.exchange.open_webui_details import express_details, without_details
 from tests.exchange.mappings import shape
-from tests.exchange.samples import messages_of, read_sample, read_value
+from tests.exchange.reading import messages_of, read_sample, read_value
 
 
 def test_a_chat_with_damaged_links() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from eventstore.exchange.assembling import Call, Result
 from eventstore.exchange.response_items import express
-from tests.exchange.samples import messages_of, parts_of, read_rows, read_sample, read_value, texts
+from tests.exchange.reading import messages_of, parts_of, read_rows, read_sample, read_value, texts
 
 
 def test_a_run() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.exchange.mappings import shape
-from tests.exchange.samples import messages_of, read_rows, read_sample, texts
+from tests.exchange.reading import messages_of, read_rows, read_sample, texts
 
 
 def test_a_tree_without_what_was_deleted_or_is_empty() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.exchange.samples import parts_of, read_rows, read_sample, read_value, texts
+from tests.exchange.reading import parts_of, read_rows, read_sample, read_value, texts
 
 SPEAKERS = [
     "system",
