@@ -3,8 +3,9 @@
 A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`
 and `read(path)`, which yields `Conversation` values; it takes one line in `FORMATS`. `path` may be a member of an
 archive: it is opened by `sources.opened`, or by what stands on it, `elements` for JSON and `lines` for JSON Lines. A
-format whose sessions may lie in several files has `read_together(paths)` too. What formats share: `conversation` mends
-trees, `identities` gives ids, `tools` pairs calls and results, `store.store` writes what was read into a store.
+format that can tell an unchanged conversation before it reads it has `find(paths)` too. What formats share:
+`conversation` mends trees, `identities` gives ids, `tools` pairs calls and results, `store.store` writes what was read
+into a store.
 
 Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out of it.
 `files.import_file` stores any file, folder or archive, whichever of them it is.
@@ -30,11 +31,11 @@ from eventstore.exchange import (
     pi,
     pydantic_ai,
 )
-from eventstore.exchange.conversation import Conversation, InvalidExport, Summary
+from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Summary
 from eventstore.exchange.elements import HEAD
 from eventstore.exchange.sources import opened
 
-__all__ = ["FORMATS", "Conversation", "Format", "InvalidExport", "Summary", "format_of", "read"]
+__all__ = ["FORMATS", "Conversation", "Finding", "Format", "Found", "InvalidExport", "Summary", "format_of", "read"]
 
 
 class Format(Protocol):
@@ -52,11 +53,14 @@ class Format(Protocol):
 
 
 @runtime_checkable
-class Gathering(Protocol):
-    """What a module offers beside that, if several files may belong to one session."""
+class Finding(Protocol):
+    """What a module offers beside that, if it can tell conversations that needn't be read again."""
 
-    def read_together(self, paths: Sequence[str | os.PathLike[str]]) -> Iterator[Conversation]:
-        """The conversations of all files, each whole. Raises `InvalidExport` where one makes no sense."""
+    def find(self, paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+        """The conversations of files, unread. Raises as `read`, and so does reading them.
+
+        A module with `GATHERS = True`, whose sessions may lie in several files, is given all files at once.
+        """
 
 
 FORMATS: Final[tuple[Format, ...]] = (

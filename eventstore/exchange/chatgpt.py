@@ -1,5 +1,8 @@
 """ChatGPT's data export, `conversations.json`: a list of conversations, or one of them alone.
 
+That is also what its web pages are sent (one object), and what captures of these hold somewhere inside an envelope of
+their own, of which nothing is kept.
+
 A conversation is a mapping of nodes. **A node that holds a message becomes one message**, its id the node's key in the
 mapping: that is what parents, children and the shown branch refer to, it is unique in a conversation, and it is the
 same in every export. (A message's own id is nearly always the same; where it differs it is kept in the metadata.)
@@ -32,13 +35,16 @@ named. The current branch is that of `current_node`, or of its nearest kept ance
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from eventstore.exchange.chatgpt_nodes import Node
 from eventstore.exchange.conversation import (
     Conversation,
+    Found,
     InvalidExport,
     Skipped,
     mend_parents,
@@ -52,11 +58,28 @@ from eventstore.exchange.values import EPOCH, time_of, usable
 from eventstore.types import ImportRow
 
 FORMAT: Final = "chatgpt"
+ENVELOPES: Final = 3  # levels that a capture may put around a conversation
+_CAPTURED: Final = (re.compile(rb'(?<!\\)"mapping"\s*:\s*\{'), re.compile(rb'(?<!\\)"(current_node|create_time)"\s*:'))
 
 
 def recognises(head: bytes) -> bool:
     """Whether a file that begins with `head` looks like this export."""
-    return _is_conversation(first_keys(head))
+    return _is_conversation(first_keys(head)) or _looks_captured(head)
+
+
+def _looks_captured(head: bytes) -> bool:
+    """Whether a conversation lies inside what a browser's capture put around it."""
+    return head.lstrip()[:1] in (b"{", b"[") and all(pattern.search(head) for pattern in _CAPTURED)
+
+
+def _captured(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    """The conversations inside an envelope: objects with a mapping, a few levels down."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in inner:
+        if isinstance(item, dict) and isinstance(item.get("mapping"), dict):
+            yield item
+        elif depth < ENVELOPES:
+            yield from _captured(item, depth + 1)
 
 
 def _is_conversation(keys: Collection[str]) -> bool:
@@ -69,20 +92,42 @@ def read(path: str | os.PathLike[str], *, keep_hidden: bool = False) -> Iterator
     `keep_hidden` keeps the nodes that ChatGPT doesn't show, too. Raises `InvalidExport`, when it gets there, where the
     file is torn or not JSON, and at the first step if it is some other kind of JSON; `OSError` if it can't be read.
     """
+    for found in _find(path, keep_hidden):
+        yield from found.read()
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of exports, unread. Raises as `read`."""
+    for path in paths:
+        yield from _find(path, False)
+
+
+def _find(path: str | os.PathLike[str], keep_hidden: bool) -> Iterator[Found]:
     for number, element in enumerate(read_elements(path), 1):
         found = element.value
         known = isinstance(found, dict) and _is_conversation(found)
+        if not known and (inside := list(_captured(found))):
+            for place, each in enumerate(inside, 1):
+                whole = partial(_conversations, each, f"#{number}.{place}", keep_hidden)
+                yield Found(_session_id(each, f"#{number}.{place}"), None, whole)
+            continue
         if number == 1 and not known:
             raise InvalidExport(
                 path, element.line, "wanted a ChatGPT conversation with its `mapping`, found other JSON"
             )
         if known and isinstance(found.get("mapping"), dict):
-            yield _conversation(found, f"#{number}", keep_hidden)
+            named = usable(found.get("conversation_id")) or usable(found.get("id"))
+            yield Found(
+                _session_id(found, f"#{number}"),
+                element.digest if named else None,
+                partial(_conversations, found, f"#{number}", keep_hidden),
+            )
         else:
             why = "it has no mapping of messages" if known else "it isn't a conversation"
             skipped = (f"conversation {number} (line {element.line})", why)
             session_id = _session_id(found if known else {}, f"#{number}")
-            yield Conversation(session_id, _about(found) if known else {}, (), skipped=(skipped,))
+            empty = Conversation(session_id, _about(found) if known else {}, (), skipped=(skipped,))
+            yield Found(session_id, None, partial(iter, [empty]))
 
 
 def _session_id(found: Mapping[str, Any], otherwise: str) -> str:
@@ -106,7 +151,7 @@ def _about(found: Mapping[str, Any]) -> dict[str, Any]:
     return {**about, FORMAT: {key: value for key, value in found.items() if key not in held}}
 
 
-def _conversation(found: Mapping[str, Any], place: str, keep_hidden: bool) -> Conversation:
+def _conversations(found: Mapping[str, Any], place: str, keep_hidden: bool) -> Iterator[Conversation]:
     order, parents, skipped = _tree(found["mapping"])
     nodes = _messages(order, found["mapping"], skipped)
     _pair(order, parents, nodes)
@@ -120,7 +165,7 @@ def _conversation(found: Mapping[str, Any], place: str, keep_hidden: bool) -> Co
     times = nearest(order, parents, {key: node.time for key, node in nodes.items() if node.time})
     otherwise = time_of(found.get("create_time")) or time_of(found.get("update_time")) or EPOCH
     current = found.get("current_node")
-    return Conversation(
+    yield Conversation(
         _session_id(found, next(iter(kept), place)),
         _about(found),
         tuple(

@@ -22,14 +22,15 @@ the last message in the list.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import attrs
 
 from eventstore.exchange.anthropic_parts import Tools, blocks_of, express, is_call, is_result
-from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Skipped
 from eventstore.exchange.elements import first_objects, read_elements
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.planting import Forest
@@ -53,6 +54,17 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     Raises `InvalidExport`, when it gets there, where the file is torn or not JSON, and at the first step if it is some
     other kind of JSON; `OSError` if it can't be read.
     """
+    for found in find([path]):
+        yield from found.read()
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of exports, unread. Raises as `read`."""
+    for path in paths:
+        yield from _find(path)
+
+
+def _find(path: str | os.PathLike[str]) -> Iterator[Found]:
     for number, element in enumerate(read_elements(path), 1):
         found = element.value
         known = isinstance(found, dict) and ("chat_messages" in found or usable(found.get("uuid")))
@@ -60,11 +72,14 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
             wanted = "wanted a Claude.ai conversation with its `chat_messages`, found other JSON"
             raise InvalidExport(path, element.line, wanted)
         if known and isinstance(found.get("chat_messages"), list):
-            yield _conversation(found, f"#{number}")
+            digest = element.digest if usable(found.get("uuid")) else None
+            read_it = partial(_conversations, found, f"#{number}")
+            yield Found(_session_id(found, f"#{number}"), digest, read_it)
         else:
             why = "it has no list of messages" if known else "it isn't a conversation"
             skipped = (f"conversation {number} (line {element.line})", why)
-            yield Conversation(_session_id(object_of(found), f"#{number}"), {}, (), skipped=(skipped,))
+            empty = Conversation(_session_id(object_of(found), f"#{number}"), {}, (), skipped=(skipped,))
+            yield Found(empty.session_id, None, partial(iter, [empty]))
 
 
 def _session_id(found: Mapping[str, Any], otherwise: str) -> str:
@@ -162,7 +177,7 @@ def _numbered(blocks: list[Any], id: str) -> list[Any]:
 # ---- one conversation
 
 
-def _conversation(found: Mapping[str, Any], place: str) -> Conversation:
+def _conversations(found: Mapping[str, Any], place: str) -> Iterator[Conversation]:
     nodes, skipped = _nodes(found["chat_messages"])
     forest = Forest.of({id: node.parent for id, node in nodes.items()})
     kept = [id for id, node in nodes.items() if not node.is_empty()]
@@ -181,7 +196,7 @@ def _conversation(found: Mapping[str, Any], place: str) -> Conversation:
     shown = forest.standing(kept).get(current if current in nodes else next(reversed(nodes), ""))
     if not rows:
         skipped.append((f"conversation {place[1:]}", "it has no messages"))
-    return Conversation(
+    yield Conversation(
         _session_id(found, next(iter(rows.ids), place)),
         _about(found),
         rows,

@@ -31,15 +31,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
+
+import attrs
 
 from eventstore.exchange.claude_code_files import first_session, reading, transcripts
 from eventstore.exchange.claude_code_rows import FORMAT
 from eventstore.exchange.claude_code_tree import conversation
-from eventstore.exchange.conversation import Conversation
+from eventstore.exchange.conversation import Conversation, Found
 from eventstore.exchange.elements import first_objects
+from eventstore.exchange.sources import digest_of
 
-__all__ = ["FORMAT", "read", "read_together", "recognises"]
+__all__ = ["FORMAT", "GATHERS", "find", "read", "recognises"]
+
+GATHERS = True
+"""Several files may belong to one session."""
 
 _MARKS = ("uuid", "sessionId", "timestamp", "parentUuid")
 
@@ -54,7 +61,7 @@ def _is_row(found: dict[str, Any]) -> bool:
     if kind in ("user", "assistant"):
         return "message" in found and any(mark in found for mark in _MARKS)
     return (
-        "loglines" in found
+        ("loglines" in found and found["loglines"] != [])
         or (kind == "summary" and "leafUuid" in found)
         or (isinstance(kind, str) and "sessionId" in found and any(mark in found for mark in ("uuid", "parentUuid")))
     )
@@ -62,17 +69,24 @@ def _is_row(found: dict[str, Any]) -> bool:
 
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The sessions of one file. Raises `OSError` if it can't be read, `InvalidExport` if an archive is damaged."""
-    return read_together([path])
+    for found in find([path]):
+        yield from found.read()
 
 
-def read_together(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Conversation]:
-    """The sessions of several files, those of one session together. Raises as `read`."""
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The sessions of several files, unread; the files of one session are put together. Raises as `read`."""
     groups: dict[str, list[tuple[bool, int]]] = {}
     for number, path in enumerate(paths):
         session, is_agents = first_session(path)
-        groups.setdefault(f"#{number}" if session is None else f":{session}", []).append((is_agents, number))
-    for group in groups.values():
+        groups.setdefault(f"#{number}" if session is None else session, []).append((is_agents, number))
+    for session, group in groups.items():
         chosen = [paths[number] for _, number in sorted(group)]
-        with reading(chosen) as files:
-            for transcript in transcripts(chosen, files):
-                yield conversation(transcript)
+        digest = None if session.startswith("#") else digest_of(chosen)
+        yield Found(f"{FORMAT}:{session}", digest, partial(_conversations, chosen))
+
+
+def _conversations(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Conversation]:
+    with reading(paths) as files:
+        sessions = transcripts(paths, files)
+        for transcript in sessions:
+            yield attrs.evolve(conversation(transcript), several=len(sessions) > 1)

@@ -25,6 +25,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import attrs
@@ -41,15 +42,16 @@ from eventstore.exchange.codex_items import (
     role_of,
     text_of,
 )
-from eventstore.exchange.conversation import Conversation, Skipped, Summary
+from eventstore.exchange.conversation import Conversation, Found, Skipped, Summary
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
 from eventstore.exchange.planting import Forest
+from eventstore.exchange.sources import digest_of
 from eventstore.exchange.tools import pair
 from eventstore.exchange.values import EPOCH, list_of, object_of, time_of_text, usable, without
 
-__all__ = ["FORMAT", "read", "recognises"]
+__all__ = ["FORMAT", "find", "read", "recognises"]
 
 _ROWS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 
@@ -68,6 +70,20 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
         reading = _Reading(lines)
         reading.read()
         yield reading.conversation()
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The sessions of files, unread. Raises as `read`."""
+    for path in paths:
+        with Lines(path).open() as lines:
+            name = next((name for line in lines if (name := _session_of(line.value))), None)
+        yield Found(f"{FORMAT}:{name or '#'}", digest_of([path]) if name else None, partial(read, path))
+
+
+def _session_of(row: Any) -> str | None:
+    """The session that a row names as its own."""
+    meta = object_of(object_of(row).get("payload")) if object_of(row).get("type") == "session_meta" else {}
+    return meta["id"] if usable(meta.get("id")) else None
 
 
 @attrs.define

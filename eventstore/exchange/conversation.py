@@ -95,6 +95,7 @@ class Conversation:
 
     `elsewhere` is for roots whose parent isn't in the file (message → parent): the session may hold it already.
     `growing` are messages of which a later export may have more parts, since the file is written while they come.
+    `several` says that what it was found in holds other conversations, too.
     """
 
     session_id: str
@@ -105,12 +106,27 @@ class Conversation:
     summaries: tuple[Summary, ...] = ()
     elsewhere: Mapping[str, str] = attrs.field(factory=dict)
     growing: Container[str] = frozenset()
+    several: bool = False
 
     def rows_where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
         """The rows of the messages whose ids are wanted, in order."""
         if isinstance(self.rows, MadeRows):
             return (self.rows[at] for at, id in enumerate(self.rows.ids) if wanted(id))
         return (row for row in self.rows if wanted(row.message["id"]))
+
+
+@attrs.frozen
+class Found:
+    """A conversation that was found in a file and not yet read.
+
+    `digest` is that of all that the file says of it; the same digest in the same session is the same conversation, and
+    needn't be read again. `None` where that can't be told. `read()` gives the conversation: more than one, where only
+    reading shows that there are several.
+    """
+
+    session_id: str
+    digest: str | None
+    read: Callable[[], Iterable[Conversation]]
 
 
 def mend_parents(

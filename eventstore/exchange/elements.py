@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, BinaryIO
 
 import attrs
@@ -52,10 +53,11 @@ DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse)
 
 @attrs.frozen
 class Element:
-    """A value and the line (from 1) that it begins on."""
+    """A value, the line (from 1) that it begins on, and the digest of its text."""
 
     value: Any
     line: int
+    digest: str
 
 
 class _Text:
@@ -65,10 +67,18 @@ class _Text:
         self.path = path
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._digest = ""  # of the value that was read last
         self._lines = 1  # the line that `buffer` begins on
         self._ended = False
         self.buffer = ""
         self.at = 0
+
+    def element(self) -> Element:
+        """The JSON value that begins at the next character."""
+        self.peek()
+        line = self.line()
+        value = self.value()
+        return Element(value, line, self._digest)
 
     def line(self) -> int:
         """The line of the next character."""
@@ -109,6 +119,8 @@ class _Text:
                 raise self.fault(str(error)) from error
             else:
                 if end + CUT < len(self.buffer) or self._ended:
+                    text = self.buffer[self.at : end].encode("utf-8", "surrogatepass")
+                    self._digest = blake2b(text, digest_size=16).hexdigest()
                     self.at = end
                     return value
             self._more()
@@ -132,8 +144,7 @@ def read_elements(path: str | os.PathLike[str]) -> Iterator[Element]:
         if text.peek() == "[":
             yield from _array(text)
         else:
-            line = text.line()
-            yield Element(text.value(), line)
+            yield text.element()
         if text.peek():
             raise text.fault("more text behind its end")
 
@@ -144,9 +155,7 @@ def _array(text: _Text) -> Iterator[Element]:
         text.at += 1
         return
     while True:
-        text.peek()
-        line = text.line()
-        yield Element(text.value(), line)
+        yield text.element()
         mark = text.peek()
         if mark not in (",", "]"):
             raise text.fault("neither a comma nor the list's end" if mark else "the list has no end")
@@ -169,8 +178,11 @@ def first_objects(head: bytes) -> tuple[dict[str, Any], ...]:
     """The objects in the head of a file, to recognise it by; they are not to be changed.
 
     Those of an array, of JSON Lines, or one that stands alone; other values among them are passed over. The last may be
-    cut off: it has the keys that the head holds, and `None` for a value that it doesn't hold whole.
+    cut off: it has the keys that the head holds, and `None` for a value that it doesn't hold whole. A file with NUL
+    bytes is no text, whatever lies in it.
     """
+    if b"\0" in head:
+        return ()
     text = head.decode("utf-8-sig", errors="ignore")
     at = _inside_array(text)
     found: list[dict[str, Any]] = []

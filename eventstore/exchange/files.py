@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 import attrs
 
-from eventstore.exchange import Format, Gathering, format_of, head_of, jsonl
-from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.exchange import Finding, Format, format_of, head_of, jsonl
+from eventstore.exchange.conversation import Found, InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
-from eventstore.exchange.store import store
+from eventstore.exchange.store import is_unchanged, store
 from eventstore.sessions import Sessions
 from eventstore.types import ImportReport, Progress
 
@@ -92,12 +93,13 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
                 raise
             skipped.append((f"file {source.name!r}", getattr(error, "reason", None) or str(error)))
             continue
-        if isinstance(format, Gathering) and format is not None and format.FORMAT in gathered:
+        if format is None or not getattr(format, "GATHERS", False):
+            groups.append(_Group(format, [source]))
+        elif format.FORMAT in gathered:
             gathered[format.FORMAT].sources.append(source)
-            continue
-        groups.append(_Group(format, [source]))
-        if isinstance(format, Gathering) and format is not None:
-            gathered[format.FORMAT] = groups[-1]
+        else:
+            gathered[format.FORMAT] = _Group(format, [source])
+            groups.append(gathered[format.FORMAT])
     return groups, skipped
 
 
@@ -123,6 +125,10 @@ class _Counter:
 
         return attrs.evolve(source, heard=heard)
 
+    def tell_stored(self, rows: int, done: int, _: int | None) -> None:
+        """Tells that so many of the rows of a conversation that was read are stored."""
+        self.tell(done, rows)
+
     def tell(self, done: int, known: int | None) -> None:
         """Tells that so many of `known` messages of what was read are stored; `None`: all."""
         if self._progress is None:
@@ -143,17 +149,26 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tu
                 counter.tell(0, None)
         return
     told: set[str] = set()
-    for conversation in _conversations(group.format, heard):
-        if conversation.session_id in told:  # its metadata as it was told first, or each import would change it twice
-            conversation = attrs.evolve(conversation, metadata={})
-        told.add(conversation.session_id)
-        rows = len(conversation.rows)
-        report = store(sessions, conversation, lambda done, _, rows=rows: counter.tell(done, rows))  # type: ignore[misc]
-        yield conversation.session_id, report
-        counter.tell(0, None)
+    for found in _found(group.format, heard):
+        known = is_unchanged(sessions, found)
+        if known is not None:
+            yield found.session_id, ImportReport(0, known)
+            counter.tell(0, None)
+            continue
+        for conversation in found.read():
+            digest = None if conversation.several else found.digest
+            if conversation.session_id in told:  # its metadata as they were told first: the next import finds them so
+                conversation = attrs.evolve(conversation, metadata={})
+            told.add(conversation.session_id)
+            tell = partial(counter.tell_stored, len(conversation.rows))
+            yield conversation.session_id, store(sessions, conversation, tell, digest=digest)
+            counter.tell(0, None)
 
 
-def _conversations(format: Format, sources: Sequence[Source]) -> Iterable[Conversation]:
-    if isinstance(format, Gathering):
-        return format.read_together(sources)
-    return (conversation for source in sources for conversation in format.read(source))
+def _found(format: Format, sources: Sequence[Source]) -> Iterator[Found]:
+    if isinstance(format, Finding):
+        yield from format.find(sources)
+        return
+    for source in sources:
+        for conversation in format.read(source):
+            yield Found(conversation.session_id, None, partial(iter, [conversation]))

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import attrs
 
-from eventstore.exchange.conversation import Conversation, Skipped, Summary
+from eventstore.exchange.conversation import Conversation, Found, Skipped, Summary
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
@@ -45,10 +46,11 @@ from eventstore.exchange.pi_parts import (
     role_of,
 )
 from eventstore.exchange.planting import Forest
+from eventstore.exchange.sources import digest_of
 from eventstore.exchange.tools import Pairs, Part, pair
 from eventstore.exchange.values import EPOCH, object_of, time_of, time_of_text, usable, without
 
-__all__ = ["FORMAT", "read", "recognises"]
+__all__ = ["FORMAT", "find", "read", "recognises"]
 
 _ENTRY = ("type", "id", "parentId", "timestamp", "message", "content", "summary")
 
@@ -67,6 +69,20 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
         reading = _Reading(lines)
         reading.read()
         yield reading.conversation()
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The sessions of files, unread. Raises as `read`."""
+    for path in paths:
+        with Lines(path).open() as lines:
+            name = next((name for line in lines if (name := _session_of(line.value))), None)
+        yield Found(f"{FORMAT}:{name or '#'}", digest_of([path]) if name else None, partial(read, path))
+
+
+def _session_of(row: Any) -> str | None:
+    """The session that a row names as its own."""
+    header = object_of(row)
+    return header["id"] if header.get("type") == "session" and usable(header.get("id")) else None
 
 
 @attrs.define

@@ -13,23 +13,31 @@ replaced by the export's when its stored parts are the beginning of the export's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import attrs
 
 from eventstore import codec
 from eventstore.errors import InvalidCompaction, UnknownMessage
-from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.conversation import Conversation, Found, Skipped
 from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress
 
+VERSION: Final = 1
+"""Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
+MARK: Final = "eventstore.import"
+"""The key of a session's metadata that says what was imported last: see `is_unchanged`."""
 
-def store(sessions: Sessions, conversation: Conversation, progress: Progress | None = None) -> ImportReport:
+
+def store(
+    sessions: Sessions, conversation: Conversation, progress: Progress | None = None, *, digest: str | None = None
+) -> ImportReport:
     """Writes `conversation` into the session that it names, and says what was stored, known and left out.
 
     A conversation without rows creates no session. Metadata of the session's own stays beside the export's, which win
-    where both have a key. `progress` counts what is new. Raises what `import_messages` raises; nothing of the
-    conversation is stored then.
+    where both have a key. `progress` counts what is new. Where `digest` is given and something is written, it is noted
+    in the metadata. Raises what `import_messages` raises; nothing of the conversation is stored then.
     """
     if not conversation.rows:
         return ImportReport(imported=0, known=0, skipped=conversation.skipped)
@@ -40,11 +48,33 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
         report = session.import_messages(_new(conversation, held), progress=progress)
         _grow(session, conversation, held)
         skipped = _summarize(session, conversation)
-        session.set_metadata(session.get_metadata() | conversation.metadata)  # an equal one writes nothing
+        before = session.get_metadata()
+        after = before | conversation.metadata
+        if digest is not None and (report.imported or after != before):
+            after |= {MARK: _mark(session, digest)}
+        session.set_metadata(after)  # an equal one writes nothing
         if report.imported and conversation.current is not None:
             session.select_leaf(conversation.current)
     known = len(conversation.rows) - report.imported
     return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
+
+
+def is_unchanged(sessions: Sessions, found: Found) -> int | None:
+    """How many messages the session of `found` holds, if they are those that an import of the same content left.
+
+    `None` if it has to be read: something else was imported last, or the session was changed since in a way that its
+    number of messages or of bytes shows.
+    """
+    if found.digest is None:
+        return None
+    session = sessions.session(found.session_id)
+    mark = session.get_metadata().get(MARK)
+    return mark["messages"] if mark is not None and mark == _mark(session, found.digest) else None
+
+
+def _mark(session: Session, digest: str) -> dict[str, Any]:
+    info = session.info()
+    return {"digest": f"{digest}/{VERSION}", "messages": info.messages, "bytes": info.bytes}
 
 
 def _new(conversation: Conversation, held: Mapping[str, MessageInfo]) -> Iterator[ImportRow]:

@@ -13,6 +13,7 @@ from tests.benchmarks.compacting import overlay_reads, threshold_check
 from tests.benchmarks.following import follow_append, follow_process, poll
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
+from tests.benchmarks.importing import import_export
 from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
@@ -43,6 +44,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         async_append,
         threshold_check,
         overlay_reads,
+        import_export,
         long_tree,
         disk,
         import_batch,

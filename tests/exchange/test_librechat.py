@@ -86,7 +86,7 @@ def test_nesting_gives_a_parent_that_is_not_named(tmp_path: Path) -> None:
 
 
 def test_deep_nesting_is_no_recursion() -> None:
-    levels = 50_000
+    levels = 10_000
     inner: dict[str, Any] = {}
     for number in range(levels):
         inner = {"messageId": f"m{number}", "text": "x", "children": [inner] if inner else []}
