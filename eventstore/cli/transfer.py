@@ -91,7 +91,7 @@ def _import(screen: Screen, store: Sessions, source: str, name: str, list_skippe
     done: list[tuple[str | None, ImportReport]] = []
     try:
         with bar(f"importing {name}") as progress:
-            for session_id, report in files.import_file(store, source, progress):
+            for session_id, report in files.import_file(store, source, progress, reread=list_skipped):
                 done.append((session_id, report))
     finally:  # what came before a fault is stored, and told
         for session_id, report in done:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -41,15 +42,15 @@ class Node:
             node.calls, node.tool_part = tool, call_part(str(tool), key, spelled(text))
         return node
 
-    @property
+    @cached_property
     def _author(self) -> dict[str, Any]:
         return object_of(self.message.get("author"))
 
-    @property
+    @cached_property
     def _metadata(self) -> dict[str, Any]:
         return object_of(self.message.get("metadata"))
 
-    @property
+    @cached_property
     def role(self) -> str:
         """The author's role; "unknown" where the export has none."""
         role = self._author.get("role")
@@ -93,7 +94,7 @@ class Node:
             return False
         return any(part["type"] != "reasoning" for part in self.parts)
 
-    @property
+    @cached_property
     def time(self) -> datetime | None:
         """The message's own time."""
         return time_of(self.message.get("create_time"))

@@ -70,6 +70,7 @@ class Transcript:
     others: Counter[str] = attrs.field(factory=Counter)  # rows that are no messages, by type
     _identities: Identities = attrs.field(factory=Identities)
     _before: str | None = None
+    _unsaid: tuple[str, ...] = SHARED
 
     def value(self, place: Place) -> dict[str, Any]:
         """A row, read again."""
@@ -110,9 +111,10 @@ class Transcript:
         return True
 
     def _describe(self, value: Mapping[str, Any]) -> None:
-        for key in SHARED:
+        for key in self._unsaid:
             if isinstance(value.get(key), str):
-                self.shared.setdefault(key, value[key])
+                self.shared[key] = value[key]
+                self._unsaid = tuple(other for other in self._unsaid if other != key)
         kind = str(value.get("type"))
         for field in _TITLES.get(kind, ()) if kind != "summary" or not usable(value.get("uuid")) else ():
             if isinstance(value.get(field), str) and value[field].strip():
@@ -166,7 +168,9 @@ def transcripts(paths: Sequence[str | os.PathLike[str]], files: Sequence[Rows]) 
             value = line.value
             if is_row(value) and usable(value.get("sessionId")):
                 session = value["sessionId"]
-            transcript = found.setdefault(session, Transcript(session, files))
+            transcript = found.get(session)
+            if transcript is None:
+                transcript = found[session] = Transcript(session, files)
             if line.fault is None and is_row(value):
                 transcript.add(value, (number, line.at))
                 continue

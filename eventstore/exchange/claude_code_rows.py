@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from eventstore.exchange.anthropic_parts import blocks_of, is_call, is_result
-from eventstore.exchange.values import object_of, time_of_text, usable, without
+from eventstore.exchange.values import is_nothing, object_of, time_of_text, usable, without
 
 FORMAT: Final = "claude-code"
 SPOKEN: Final = ("user", "assistant")
@@ -21,6 +21,7 @@ SHARED: Final = ("cwd", "gitBranch", "version", "userType", "entrypoint", "sessi
 """Fields that nearly all rows of a session have in common: said once, of the session."""
 
 _HELD: Final = ("uuid", "parentUuid", "sessionId", "type", "timestamp", "message")
+_HELD_OF_MESSAGE: Final = ("role", "content", "model", "type")
 Place: TypeAlias = tuple[int, int]
 """(number of the file, place of the row in it)."""
 
@@ -109,12 +110,16 @@ def said(value: Mapping[str, Any]) -> list[Any]:
 
 def about(value: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
     """What a row says of its message and nothing else holds. `shared` is what the session says already."""
-    rest = without(value, _HELD)
-    rest = {key: item for key, item in rest.items() if not (key in SHARED and shared.get(key) == item)}
+    rest = {
+        key: item
+        for key, item in value.items()
+        if key not in _HELD and (item or not is_nothing(item)) and not (key in shared and shared[key] == item)
+    }
     if rest.get("isSidechain") is False:
         del rest["isSidechain"]
-    message = without(object_of(value.get("message")), ("role", "content", "model", "type"))
-    return {**rest, **({"message": message} if message else {})}
+    if message := without(object_of(value.get("message")), _HELD_OF_MESSAGE):
+        rest["message"] = message
+    return rest
 
 
 def _name(value: Any) -> str | None:

@@ -9,6 +9,7 @@ from functools import partial
 
 import attrs
 
+from eventstore.errors import NotSerializable
 from eventstore.exchange import Finding, Format, format_of, head_of, jsonl
 from eventstore.exchange.conversation import Found, InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
@@ -40,14 +41,15 @@ def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
 
 
 def import_file(
-    sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None
+    sessions: Sessions, path: str | os.PathLike[str], progress: Progress | None = None, *, reread: bool = False
 ) -> Iterator[tuple[str | None, ImportReport]]:
     """Stores the conversations at `path`, and gives (session, report) of each when it is committed.
 
     `path` is a file, a folder or a zip archive; of these every file of a known kind is read, in the order of their
     names, and the others are named in one report more, the first, whose session is `None`. Each conversation is stored
     whole or not at all. Storing the same file again writes nothing, a later export of it adds what is new. `progress`
-    is told the bytes that were read and stored, and how many there are.
+    is told the bytes that were read and stored, and how many there are. A conversation that the last import left as it
+    is isn't read again, and its report names nothing, unless `reread` is true.
 
     Raises as `recognise`, and `InvalidExport` where a file stops making sense: what was committed stays. In a folder or
     archive the other files are stored before that.
@@ -63,7 +65,7 @@ def import_file(
         faults: list[InvalidExport] = []
         for group in groups:
             try:
-                yield from _import(sessions, group, counter)
+                yield from _import(sessions, group, counter, reread)
             except InvalidExport as error:
                 faults.append(error)
         if faults:
@@ -140,7 +142,7 @@ class _Counter:
             self._told = self._read
 
 
-def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tuple[str, ImportReport]]:
+def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) -> Iterator[tuple[str, ImportReport]]:
     heard = [counter.hear(source) for source in group.sources]
     if group.format is None:
         for source in heard:
@@ -150,7 +152,7 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tu
         return
     told: set[str] = set()
     for found in _found(group.format, heard):
-        known = is_unchanged(sessions, found)
+        known = None if reread else is_unchanged(sessions, found)
         if known is not None:
             yield found.session_id, ImportReport(0, known)
             counter.tell(0, None)
@@ -161,7 +163,12 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter) -> Iterator[tu
                 conversation = attrs.evolve(conversation, metadata={})
             told.add(conversation.session_id)
             tell = partial(counter.tell_stored, len(conversation.rows))
-            yield conversation.session_id, store(sessions, conversation, tell, digest=digest)
+            try:
+                report = store(sessions, conversation, tell, digest=digest)
+            except NotSerializable as error:  # nested deeper than messages may be
+                what = f"conversation {conversation.session_id!r}"
+                report = ImportReport(0, 0, ((what, f"no store can hold it: {error}"),))
+            yield conversation.session_id, report
             counter.tell(0, None)
 
 

@@ -1,19 +1,21 @@
 """Ids for messages that have none in their file, from their place and their content.
 
 The id of such a message is 32 hexadecimal digits: BLAKE2b of the id of the message that it follows in the file, of
-its content as JSON with sorted keys, and, where the same content follows the same message once more, of how often it
-did before. So it is the same in every later export that begins alike, and a changed text is another message. What an
-export says anew each time (the time of the export, say) isn't content.
+its content as JSON with sorted keys (in their own order where it holds integers or texts that no 64 bits or UTF-8
+hold), and, where the same content follows the same message once more, of how often it did before. So it is the same
+in every later export that begins alike, and a changed text is another message. What an export says anew each time (the
+time of the export, say) isn't content.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from hashlib import blake2b
 from typing import Any
 
 import orjson
+
+from eventstore import strict
 
 
 class Identities:
@@ -33,6 +35,6 @@ class Identities:
 def _digest(value: Any) -> str:
     try:
         data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # halves of surrogate pairs, large integers: each value always goes the same way
-        data = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    except TypeError:  # halves of surrogate pairs, large integers, depth: each value always goes the same way
+        data = strict.encode(value).encode()
     return blake2b(data, digest_size=16).hexdigest()

@@ -2,8 +2,8 @@
 
 Storing the same conversation again writes nothing: known messages are left as they are, summaries and metadata that
 are already there aren't set again, and the shown branch is selected only when something was added. A later export of it
-adds what is new and brings its title up to date. All of one conversation is stored in one transaction, or nothing of
-it.
+adds what is new and brings its title up to date; an earlier one (by `updated_at`) doesn't take that back. All of one
+conversation is stored in one transaction, or nothing of it.
 
 Two things look at what the session holds. A root whose parent isn't in the file hangs on that parent where the session
 has it: files of one session complete each other. A message that may still have been growing (`Conversation.growing`) is
@@ -20,9 +20,10 @@ import attrs
 from eventstore import codec
 from eventstore.errors import InvalidCompaction, UnknownMessage
 from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.values import time_of_text
 from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress
+from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress, SessionInfo
 
 VERSION: Final = 1
 """Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
@@ -49,14 +50,21 @@ def store(
         _grow(session, conversation, held)
         skipped = _summarize(session, conversation)
         before = session.get_metadata()
-        after = before | conversation.metadata
+        after = _described(before, conversation.metadata)
         if digest is not None and (report.imported or after != before):
-            after |= {MARK: _mark(session, digest)}
+            after |= {MARK: _mark(session.info(), digest)}
         session.set_metadata(after)  # an equal one writes nothing
         if report.imported and conversation.current is not None:
             session.select_leaf(conversation.current)
     known = len(conversation.rows) - report.imported
     return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
+
+
+def _described(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The session's metadata with the export's, which win; of an older export only what is missing is added."""
+    there, here = time_of_text(before.get("updated_at")), time_of_text(found.get("updated_at"))
+    is_older = there is not None and here is not None and here < there
+    return found | before if is_older else before | found
 
 
 def is_unchanged(sessions: Sessions, found: Found) -> int | None:
@@ -68,12 +76,11 @@ def is_unchanged(sessions: Sessions, found: Found) -> int | None:
     if found.digest is None:
         return None
     session = sessions.session(found.session_id)
-    mark = session.get_metadata().get(MARK)
-    return mark["messages"] if mark is not None and mark == _mark(session, found.digest) else None
-
-
-def _mark(session: Session, digest: str) -> dict[str, Any]:
     info = session.info()
+    return info.messages if info.metadata.get(MARK) == _mark(info, found.digest) else None
+
+
+def _mark(info: SessionInfo, digest: str) -> dict[str, Any]:
     return {"digest": f"{digest}/{VERSION}", "messages": info.messages, "bytes": info.bytes}
 
 

@@ -48,6 +48,11 @@ def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def is_nothing(value: Any) -> bool:
+    """Whether a value is null, or an empty object or list."""
+    return value is None or value == {} or value == []
+
+
 def without(value: Mapping[str, Any], keys: Collection[str] = ()) -> dict[str, Any]:
     """`value` without these keys, nulls, and empty objects and lists."""
-    return {key: item for key, item in value.items() if key not in keys and item not in (None, {}, [])}
+    return {key: item for key, item in value.items() if (item or not is_nothing(item)) and key not in keys}

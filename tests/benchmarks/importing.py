@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eventstore import Message
+from eventstore.exchange import read
 from eventstore.exchange.elements import read_elements
 from eventstore.exchange.files import import_file
 from eventstore.exchange.lines import Lines
@@ -30,15 +31,16 @@ def import_export(bench: Bench) -> list[Line]:
     transcript.write_text("".join(json.dumps(row) + "\n" for row in _rows(given)))
     try:
         return [
-            *_lines(bench, "ChatGPT export", export, talks, lambda: sum(1 for _ in read_elements(export))),
-            *_lines(bench, "transcript", transcript, [given], lambda: _rows_of(transcript)),
+            *_lines(bench, "ChatGPT export", export, lambda: sum(1 for _ in read_elements(export))),
+            *_lines(bench, "transcript", transcript, lambda: _rows_of(transcript)),
         ]
     finally:
         export.unlink()
         transcript.unlink()
 
 
-def _lines(bench: Bench, what: str, path: Path, talks: list[list[Message]], parse: Callable[[], object]) -> list[Line]:
+def _lines(bench: Bench, what: str, path: Path, parse: Callable[[], object]) -> list[Line]:
+    talks = [[row.message for row in each.rows] for each in read(path)]  # as they are stored, metadata and all
     what = f"{what} of {sum(map(len, talks)):,} messages"
     runs = bench.sizes.few_runs
     store = bench.folder.new_file()

@@ -148,6 +148,23 @@ def test_progress_is_bytes_up_to_all_of_them(sessions: Sessions, tmp_path: Path)
     assert told[-1] == (size, size)
 
 
+def test_a_conversation_that_no_store_can_hold_is_named_and_stops_none_of_the_others(
+    sessions: Sessions, tmp_path: Path
+) -> None:
+    deep: list[object] = []
+    for _ in range(600):
+        deep = [deep]
+    message = {"uuid": "m", "sender": "human", "text": "", "content": [{"type": "deep", "value": deep}]}
+    other = {"uuid": "o", "sender": "human", "text": "Hello", "content": []}
+    talks = [{"uuid": "deep", "chat_messages": [message]}, {"uuid": "shallow", "chat_messages": [other]}]
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps(talks))
+    (_, left_out), (_, stored) = import_file(sessions, path)
+    assert [what for what, _ in left_out.skipped] == ["conversation 'claude-ai:deep'"]
+    assert (left_out.imported, stored.imported) == (0, 1)
+    assert [info.session_id for info in sessions.list_sessions()] == ["claude-ai:shallow"]
+
+
 def test_an_error_of_who_reads_is_no_fault_of_the_archive(tmp_path: Path) -> None:
     with found_at(zipped(tmp_path / "all.zip")) as found:
         source = next(each for each in found.sources if each.name.endswith("conversations.json"))

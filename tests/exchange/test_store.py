@@ -129,6 +129,16 @@ def test_a_renamed_conversation_is_renamed_and_nothing_else(sessions: Sessions, 
     assert leaf["id"] == "a"
 
 
+def test_an_earlier_export_takes_nothing_back(sessions: Sessions, tmp_path: Path) -> None:
+    earlier = read_one(tmp_path, *FIRST, title="New chat", update_time=1.0, is_archived=False)
+    store(sessions, read_one(tmp_path, *LATER, current_node="c", title="Renamed", update_time=2.0))
+    events = heard(sessions)
+    report = store(sessions, earlier)
+    assert (report.imported, report.known) == (0, 2)
+    assert events == []
+    assert sessions.session("chatgpt:c1").get_metadata()["title"] == "Renamed"
+
+
 def test_metadata_of_ones_own_stays(sessions: Sessions, tmp_path: Path) -> None:
     read = read_one(tmp_path, *FIRST)
     session = sessions.session(read.session_id)
