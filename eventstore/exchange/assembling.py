@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from eventstore import codec
+from eventstore.errors import NotSerializable
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.planting import Forest
@@ -105,6 +105,14 @@ class Told:
     listed: Sequence[str] = ()
 
 
+def derived_id(identities: Identities, follows: str | None, content: Any) -> str:
+    """`identities.derive`, also of a content that is nested too deep for a store, which will say so."""
+    try:
+        return identities.derive(follows, content)
+    except NotSerializable as error:
+        return identities.derive(follows, error.place)
+
+
 class _Ids:
     """The messages of a conversation by their ids, in the order of the file."""
 
@@ -124,7 +132,7 @@ class _Ids:
             if told.id not in (None, ""):
                 self.notes.append((f"id {told.id!r}", f"no store takes it: replaced by {key!r}"))
         elif key in self.told:
-            if codec.encode([self.told[key].content]).text == codec.encode([told.content]).text:
+            if derived_id(Identities(), None, self.told[key].content) == derived_id(Identities(), None, told.content):
                 self.notes.append((f"message {key!r}", "it is there a second time: kept once"))
                 return None
             key = self._derive(parent, told.content)
@@ -134,7 +142,7 @@ class _Ids:
         return str(key)
 
     def _derive(self, parent: str | None, content: Any) -> str:
-        while (key := self._derived.derive(parent, content)) in self.told:
+        while (key := derived_id(self._derived, parent, content)) in self.told:
             continue
         return key
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 
-from eventstore.exchange.assembling import Told
+from eventstore.exchange.assembling import Told, derived_id
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.elements import DECODER, first_objects, read_elements
 from eventstore.exchange.identities import Identities
@@ -192,4 +192,5 @@ class Names:
 
 def _said(before: str | None, told: Told) -> str:
     """What stands for a message and all before it."""
-    return Identities().derive(before, [told.id if isinstance(told.id, str) else None, told.role, told.content])
+    said = [told.id if isinstance(told.id, str) else None, told.role, told.content]
+    return derived_id(Identities(), before, said)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from eventstore import Sessions
 from eventstore.exchange import ai_sdk
 from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import InvalidExport, Skipped
+from eventstore.exchange.files import import_file
 from eventstore.exchange.lists import Names, conversation_metadata, is_lines, read_lists, read_values
 from eventstore.exchange.times import any_time
 
@@ -142,3 +144,24 @@ def test_what_is_no_time(value: object) -> None:
 
 def test_seconds_and_milliseconds_are_one_time() -> None:
     assert any_time(1700000000) == any_time(1700000000000) == any_time("2023-11-14T22:13:20Z")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "parts": [{"type": "data-x", "data": 0}]},
+        {"kind": "request", "parts": [{"part_kind": "odd", "x": 0}]},
+        {"type": "human", "data": {"content": [{"type": "odd", "x": 0}]}},
+        {"role": "user", "content": [{"type": "odd", "x": 0}]},
+    ],
+    ids=range(4),
+)
+def test_what_is_nested_too_deep_stops_no_other_conversation(tmp_path: Path, message: dict[str, Any]) -> None:
+    path = tmp_path / "file"
+    whole = json.dumps([{"id": "deep", "messages": [message]}, {"id": "flat", "messages": [message]}])
+    path.write_text(whole.replace(" 0}", " " + "[" * 600 + "]" * 600 + "}", 1))
+    with Sessions() as sessions:
+        (_, lost), (name, stored) = import_file(sessions, path)
+        assert (lost.imported, stored.imported) == (0, 1)
+        assert "no store can hold it" in lost.skipped[0][1]
+        assert [info.session_id for info in sessions.list_sessions()] == [name]
