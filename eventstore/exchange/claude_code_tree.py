@@ -66,6 +66,7 @@ class _Building:
             tuple(summaries),
             forest.missing(hung),
             {id for id in kept if self.rows[id].answer},
+            aside=not spoken,
         )
 
     # ---- the tree
@@ -118,6 +119,8 @@ class _Building:
 
         In the file each hangs on the row of its call, beside the next call.
         """
+        if not any(row.results for row in self.rows.values()):
+            return
         first = {piece: id for id, rows in self.pieces.items() for piece in rows}
         calls = {id: {call for piece in rows for call in self.rows[piece].calls} for id, rows in self.pieces.items()}
         last: dict[str, str] = {}
@@ -153,6 +156,8 @@ class _Building:
 
     def _tools(self, id: str) -> Tools:
         """The calls and results of all rows of a message, numbered through."""
+        if not any(self.rows[piece].calls or self.rows[piece].results for piece in self.pieces[id]):
+            return Tools()
         calls = [(piece, n) for piece in self.pieces[id] for n in range(len(self.rows[piece].calls))]
         numbers = {place: number for number, place in enumerate(calls)}
         answered: list[int | Part | None] = []

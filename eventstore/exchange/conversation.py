@@ -95,7 +95,8 @@ class Conversation:
 
     `elsewhere` is for roots whose parent isn't in the file (message → parent): the session may hold it already.
     `growing` are messages of which a later export may have more parts, since the file is written while they come.
-    `several` says that what it was found in holds other conversations, too.
+    `several` says that what it was found in holds others, too; `aside` that it is only what was said beside
+    the conversation, so that the branch that is active stays so.
     """
 
     session_id: str
@@ -107,6 +108,7 @@ class Conversation:
     elsewhere: Mapping[str, str] = attrs.field(factory=dict)
     growing: Container[str] = frozenset()
     several: bool = False
+    aside: bool = False
 
     def rows_where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
         """The rows of the messages whose ids are wanted, in order."""

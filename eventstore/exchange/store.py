@@ -46,6 +46,7 @@ def store(
     with sessions.transaction():
         # Looked up all at once: an import that finds nothing new should cost little more than reading the file.
         held = {info.id: info for info in session.tree()}
+        leaf = session.get_latest_leaf() if conversation.aside else None
         report = session.import_messages(_new(conversation, held), progress=progress)
         _grow(session, conversation, held)
         skipped = _summarize(session, conversation)
@@ -54,8 +55,9 @@ def store(
         if digest is not None and (report.imported or after != before):
             after |= {MARK: _mark(session.info(), digest)}
         session.set_metadata(after)  # an equal one writes nothing
-        if report.imported and conversation.current is not None:
-            session.select_leaf(conversation.current)
+        shown = conversation.current if leaf is None or not conversation.aside else leaf["id"]
+        if report.imported and shown is not None:
+            session.select_leaf(shown)
     known = len(conversation.rows) - report.imported
     return ImportReport(report.imported, known, (*report.skipped, *conversation.skipped, *skipped))
 

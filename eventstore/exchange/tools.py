@@ -109,6 +109,8 @@ def pair(
     Time is linear, but for many calls of one id on one path that have no result.
     """
     found = Pairs({}, {}, [])
+    if not any(calls.values()) and not any(results.values()):
+        return found
     index = {node: at for at, node in enumerate(order)}
     ends = subtree_ends(order, parents)
     turns: dict[str | None, int] = {None: 0}

@@ -117,6 +117,14 @@ def test_files_of_one_session_are_one_and_a_fork_is_another(sessions: Sessions, 
     assert run(sessions, tmp_path) == {"claude-code:s": (0, 5), "claude-code:f": (0, 3)}
 
 
+def test_an_agents_file_alone_is_never_what_is_shown(sessions: Sessions, tmp_path: Path) -> None:
+    run(sessions, write(tmp_path / "main.jsonl", row("u", None, "Dig"), row("a", "u", TEXT)))
+    run(sessions, write(tmp_path / "agent.jsonl", row("x", None, "Look", isSidechain=True, agentId="1")))
+    session = sessions.session("claude-code:s")
+    assert ids(session) == ["u", "a"]
+    assert tree(session) == {"u": None, "a": "u", "x": None}
+
+
 def test_a_file_that_goes_on_where_another_ended_hangs_there(sessions: Sessions, tmp_path: Path) -> None:
     run(sessions, write(tmp_path / "one.jsonl", row("u", None, "Dig"), row("a", "u", TEXT)))
     run(sessions, write(tmp_path / "two.jsonl", row("u2", "a", "Deeper")))
