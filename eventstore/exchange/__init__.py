@@ -17,7 +17,20 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from eventstore.exchange import chatgpt, claude_ai, claude_code, codex, pi
+from eventstore.exchange import (
+    ai_sdk,
+    chatgpt,
+    claude_ai,
+    claude_code,
+    codex,
+    langchain,
+    librechat,
+    open_webui,
+    openai_agents,
+    openassistant,
+    pi,
+    pydantic_ai,
+)
 from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Summary
 from eventstore.exchange.elements import HEAD
 from eventstore.exchange.sources import opened
@@ -50,7 +63,20 @@ class Finding(Protocol):
         """
 
 
-FORMATS: Final[tuple[Format, ...]] = (chatgpt, claude_ai, claude_code, codex, pi)
+FORMATS: Final[tuple[Format, ...]] = (
+    chatgpt,
+    claude_ai,
+    claude_code,
+    codex,
+    pi,
+    librechat,
+    open_webui,
+    openassistant,
+    pydantic_ai,
+    langchain,
+    ai_sdk,
+    openai_agents,  # last: its plain messages have little that tells them from others
+)
 """In the order in which they are asked: the first that recognises a file reads it."""
 
 

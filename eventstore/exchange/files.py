@@ -150,6 +150,7 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) 
                 yield done
                 counter.tell(0, None)
         return
+    told: set[str] = set()
     for found in _found(group.format, heard):
         known = None if reread else is_unchanged(sessions, found)
         if known is not None:
@@ -158,6 +159,9 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) 
             continue
         for conversation in found.read():
             digest = None if conversation.several else found.digest
+            if conversation.session_id in told:  # its metadata as they were told first: the next import finds them so
+                conversation = attrs.evolve(conversation, metadata={})
+            told.add(conversation.session_id)
             tell = partial(counter.tell_stored, len(conversation.rows))
             try:
                 report = store(sessions, conversation, tell, digest=digest)

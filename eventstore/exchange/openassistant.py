@@ -1,0 +1,178 @@
+"""OpenAssistant's data: trees of messages, and flat lists of them.
+
+| in the file | a conversation is |
+| --- | --- |
+| lines `{"message_tree_id": …, "prompt": {…, "replies": […]}}` | each tree |
+| lines that are messages with their `replies` inside | each message at the top of a line |
+| lines that are messages without replies, with their `message_tree_id` | those of a tree that follow each other |
+| a list of `{"user_message_id": …, "parent_message_id": …}` (a seed) | each message without a parent, and all below |
+
+**A message's parent is the one that `parent_id` names**, or else the one that it is nested in. Siblings keep the order
+of the file. The data has no branch that was shown: the last message becomes the active leaf.
+
+A message is one `text` part; its role is `user` for a `prompter`, else its own; its time `created_date`, else 1970. Its
+metadata are `model` (of a synthetic one), and under `openassistant` what else it says (rank, reviews, language, …), but
+nulls and empty values.
+
+Left out and named: messages that are marked as `deleted`, those without text, and what is no message. Seeds are held in
+memory as a whole, of the other kinds one tree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from eventstore.exchange.assembling import EMPTY, Told, assemble
+from eventstore.exchange.conversation import (
+    Conversation,
+    InvalidExport,
+    Skipped,
+    mend_parents,
+    nearest,
+    order_parents_first,
+)
+from eventstore.exchange.elements import first_objects
+from eventstore.exchange.lists import read_values
+from eventstore.exchange.times import any_time
+from eventstore.exchange.ui_parts import text_parts
+from eventstore.exchange.values import list_of, usable, without
+
+FORMAT: Final = "openassistant"
+TREE: Final = "message_tree_id"
+_IDS: Final = ("message_id", "user_message_id")
+_PARENTS: Final = ("parent_id", "parent_message_id")
+_EXPRESSED: Final = (*_IDS, *_PARENTS, "text", "role", "replies", "model_name", "created_date", TREE)
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins with `head` looks like this data."""
+    return any(_is_tree(each) or _is_message(each) for each in first_objects(head)[:10])
+
+
+def _is_tree(value: Any) -> bool:
+    return isinstance(value, dict) and TREE in value and "prompt" in value
+
+
+def _is_message(value: Any) -> bool:
+    """Whether a value is a message. One that is cut off counts by its keys."""
+    if not isinstance(value, dict) or not any(key in value for key in _IDS):
+        return False
+    return value.get("role") in ("prompter", "assistant") or "replies" in value or "parent_message_id" in value
+
+
+def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
+    """The trees of the file at `path`, one after the other.
+
+    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
+    read. A torn or damaged line of JSON Lines is left out and named.
+    """
+    skipped: list[Skipped] = []
+    known = False
+    seeds: list[dict[str, Any]] = []
+    for kind, values in groupby(read_values(path, skipped), lambda each: _kind(each[1])):
+        known = known or kind is not None
+        for where, found in values:
+            if kind is None:
+                skipped.append((where, "it is neither a tree nor a message"))
+            elif kind == "seed":
+                seeds.append(found)
+            elif kind == "whole":
+                yield _whole(found)
+            else:
+                rows = [found, *(each for _, each in values)]
+                yield _conversation(kind, {}, [_message(each, None) for each in rows], [])
+    if not known:
+        raise InvalidExport(path, 1, "wanted an OpenAssistant tree or message, found other JSON")
+    yield from _seeded(seeds)
+    if skipped:
+        yield Conversation(f"{FORMAT}:unknown", {}, (), skipped=tuple(skipped))
+
+
+def _kind(found: Any) -> str | None:
+    """What a value is: `whole`, `seed`, or the id of the tree that a message belongs to."""
+    if _is_tree(found) or (_is_message(found) and isinstance(found.get("replies"), list)):
+        return "whole"
+    if not _is_message(found):
+        return None
+    return f"{found[TREE]}" if usable(found.get(TREE)) else "seed"
+
+
+def _whole(found: dict[str, Any]) -> Conversation:
+    """A tree, or a message with its replies inside."""
+    prompt = found["prompt"] if _is_tree(found) else found
+    skipped: list[Skipped] = []
+    told = list(_nested(prompt, skipped))
+    ids = (found.get(TREE), *(each.id for each in told[:1]), "unknown")
+    given = next(each for each in ids if usable(each))
+    about = without(found, {TREE, "prompt"}) if _is_tree(found) else {}
+    return _conversation(str(given), about, told, skipped)
+
+
+def _conversation(given: str, about: dict[str, Any], told: Iterable[Told], skipped: list[Skipped]) -> Conversation:
+    metadata = {FORMAT: about} if about else {}
+    return assemble(f"{FORMAT}:{given}", metadata, told, current=None, skipped=skipped)
+
+
+def _nested(prompt: Any, skipped: list[Skipped]) -> Iterator[Told]:
+    """The messages of a tree, each before its replies."""
+    waiting: list[tuple[Any, str | None]] = [(prompt, None)]
+    number = 0
+    while waiting:
+        found, above = waiting.pop()
+        number += 1
+        if not isinstance(found, dict):
+            skipped.append((f"message {number}", "it isn't an object"))
+            continue
+        told = _message(found, above)
+        yield told
+        inside = told.id if isinstance(told.id, str) else above
+        waiting += [(each, inside) for each in reversed(list_of(found.get("replies")))]
+
+
+def _first(found: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    return next((found[key] for key in keys if found.get(key) is not None), None)
+
+
+def _message(found: dict[str, Any], above: str | None) -> Told:
+    parts = text_parts(found.get("text"))
+    role, model = found.get("role"), found.get("model_name")
+    about = without(found, _EXPRESSED)
+    parent = _first(found, _PARENTS)
+    return Told(
+        _first(found, _IDS),
+        "user" if role == "prompter" else role,
+        parts,
+        [role, found.get("text")],
+        parent=above if parent is None else parent,
+        metadata={
+            **({"model": model} if isinstance(model, str) and model else {}),
+            **({FORMAT: about} if about else {}),
+        },
+        created_at=any_time(found.get("created_date")),
+        left_out="it was deleted" if found.get("deleted") is True else None if parts else EMPTY,
+        listed=[
+            each["message_id"]
+            for each in list_of(found.get("replies"))
+            if isinstance(each, dict) and isinstance(each.get("message_id"), str)
+        ],
+    )
+
+
+def _seeded(seeds: list[dict[str, Any]]) -> Iterator[Conversation]:
+    """The trees that flat messages without a tree's id make: one for each root."""
+    told = [_message(found, None) for found in seeds]
+    parents: dict[str, str | None] = {}
+    for number, each in enumerate(told):
+        each.id = each.id if usable(each.id) else None
+        parents.setdefault(each.id or f"#{number}", each.parent if isinstance(each.parent, str) else None)
+    mended, _ = mend_parents(parents, {})
+    order = order_parents_first(mended, {})
+    roots = nearest(order, mended, {node: node for node in order if mended[node] is None})
+    trees: dict[str, list[Told]] = {}
+    for number, each in enumerate(told):
+        trees.setdefault(roots[each.id or f"#{number}"], []).append(each)
+    for root, messages in trees.items():
+        yield _conversation(root, {}, messages, [])
