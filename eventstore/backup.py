@@ -78,7 +78,8 @@ def _copy(connection: Connection, part: str, progress: Progress | None) -> None:
     with driver.translated(part), closing(driver.copy_pages(connection, part, STEP_PAGES)) as steps:
         for done, total in steps:
             if progress is not None:
-                progress(done, total)
+                with driver.calling_out():
+                    progress(done, total)
 
 
 def _put_in_place(part: str, target: str) -> None:

@@ -34,10 +34,8 @@ def rebuild(store: Store, progress: Progress | None) -> None:
 
 def _report(progress: Progress | None, done: int, total: int) -> None:
     if progress is not None and (done % REPORT_EVERY == 0 or done == total):
-        try:
+        with driver.calling_out():
             progress(done, total)
-        except Exception as error:  # noqa: BLE001
-            raise driver.of_a_caller(error)  # noqa: B904
 
 
 def verify(store: Store, progress: Progress | None) -> VerifyReport:

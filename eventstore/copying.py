@@ -155,10 +155,8 @@ class Replaying:
                 self._write.finish()
                 waiting = 0
             if progress is not None and count % REPORT_EVERY == 0:
-                try:
+                with driver.calling_out():
                     progress(count, None)
-                except Exception as error:  # noqa: BLE001
-                    raise driver.of_a_caller(error)  # noqa: B904
 
     def _here(self, seq: int | None) -> int | None:
         return None if seq is None else self._seqs[seq]

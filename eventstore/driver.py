@@ -93,6 +93,15 @@ def of_a_caller(error: Exception) -> Exception:
     return error
 
 
+@contextmanager
+def calling_out() -> Iterator[None]:
+    """A block that runs a caller's function."""
+    try:
+        yield
+    except Exception as error:
+        raise of_a_caller(error)  # noqa: B904
+
+
 def is_of_a_caller(error: Exception) -> bool:
     """Whether it is marked."""
     return "of_a_caller" in error.__dict__

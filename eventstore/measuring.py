@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from eventstore import heads, log, messages, paths, reads, replay, schema, summaries, tree
+from eventstore import driver, heads, log, messages, paths, reads, replay, schema, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.messages import Stretch
@@ -139,7 +139,8 @@ def _models(store: Store, seqs: dict[int, list[int]], total: int, progress: Prog
                         _add(found, model, 1, size, tokens)
             done += len(some)
             if progress is not None:
-                progress(done, total)
+                with driver.calling_out():
+                    progress(done, total)
     return _largest_first(found.values())
 
 

@@ -66,7 +66,8 @@ def _recover(connection: Connection, salvage: Salvage, progress: Progress | None
         for done, seq in enumerate(seqs, 1):
             mender.take(seq)
             if progress is not None and (done % REPORT_EVERY == 0 or done == len(seqs)):
-                progress(done, len(seqs))
+                with driver.calling_out():
+                    progress(done, len(seqs))
         if mender.events:
             mender.fill(last)
         mender.finish(salvage.retain())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from eventstore import bodies, log, summaries
+from eventstore import bodies, driver, log, summaries
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.store import Store
 from eventstore.tree import ENDLESS
@@ -113,7 +113,8 @@ def _return_pages(store: Store, progress: Progress | None) -> None:
 
 def _report(progress: Progress | None, done: int, total: int) -> None:
     if progress is not None:
-        progress(done, total)
+        with driver.calling_out():
+            progress(done, total)
 
 
 @contextmanager

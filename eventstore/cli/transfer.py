@@ -106,7 +106,7 @@ def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
     done: list[_Done] = []
     try:
         with bar(f"importing {name}") as progress:
-            for session_id, report in files.import_file(store, source, progress, reread=list_skipped):
+            for session_id, report in files.import_file(store, source, progress, reread=told.lists_skipped):
                 done.append((session_id, report))
     finally:  # what came before a fault is stored, and told
         told.file(name, done)
@@ -120,7 +120,7 @@ class _Told:
     def __init__(self, screen: Screen, path: str, *, list_skipped: bool, as_json: bool) -> None:
         self._screen = screen
         self._path = path
-        self._list_skipped = list_skipped
+        self.lists_skipped = list_skipped
         self._as_json = as_json
         self._stored = False
         self._skipped = False
@@ -139,7 +139,7 @@ class _Told:
                 screen.print(f"{screen.name(name)}: {render.count(len(report.skipped), 'file')} left out")
             else:
                 screen.print(screen.name(session_id or "''") + f": {_summary(report)}")
-            for what, why in report.skipped if self._list_skipped else ():
+            for what, why in report.skipped if self.lists_skipped else ():
                 screen.print(f"  {screen.one_line(what)}: {screen.one_line(why)}")
         conversations = [report for session_id, report in done if session_id is not None]
         if len(conversations) > 1:
@@ -153,7 +153,7 @@ class _Told:
 
     def what_next(self) -> None:
         """What to do with what was stored."""
-        if self._skipped and not self._list_skipped and not self._as_json:
+        if self._skipped and not self.lists_skipped and not self._as_json:
             self._screen.hint("\nNext: --skipped names what was left out or mended")
         if self._stored and not self._as_json:
             self._screen.hint(f"\nNext: eventstore sessions{at_store(self._path)}")
