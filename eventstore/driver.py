@@ -98,7 +98,7 @@ def calling_out() -> Iterator[None]:
     """A block that runs a caller's function."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         raise of_a_caller(error)  # noqa: B904
 
 

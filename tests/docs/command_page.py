@@ -125,7 +125,7 @@ NOTES: Final[dict[str, str]] = {
         "and the file is opened again. It is told step by step."
     ),
     "import": (
-        "See [Bring in a ChatGPT export](../howto/exchange.md#bring-in-a-chatgpt-export). A conversation becomes the "
+        "See [Bring in conversations from elsewhere](../howto/import.md). A conversation becomes the "
         "session `<kind>:<its id>`; what `export` wrote keeps its name."
     ),
     "export": (
