@@ -71,6 +71,10 @@ def encode(value: Any) -> Encoded:
     return _encode_strictly(value)
 
 
+decode_plain = orjson.loads
+"""`decode` of a text without flags, for loops over many."""
+
+
 def decode(text: str, flags: int) -> Any:
     """The value of a text that `encode` made with these flags."""
     return strict.decode(text) if flags & STRICT else orjson.loads(text)

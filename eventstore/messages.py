@@ -23,18 +23,17 @@ class Stretch(NamedTuple):
 
 
 _BODIES = (
-    "SELECT v.seq, v.base, v.flags, v.body FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
+    "SELECT v.seq, v.flags, v.body FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
     "WHERE m.chain = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq"
 )
 
 
 def read(connection: Connection, stretch: Stretch) -> list[Message]:
     """The messages of a stretch, oldest first."""
-    plain = bodies.STRICT
-    decode = codec.decode
+    decode = codec.decode_plain
     return [
-        decode(body, flags) if body is not None and flags <= plain else _assembled(connection, version)
-        for version, _, flags, body in fetch(connection, _BODIES, stretch)
+        decode(body) if flags == 0 and body is not None else _assembled(connection, version)
+        for version, flags, body in fetch(connection, _BODIES, stretch)
     ]
 
 
@@ -49,11 +48,10 @@ def read_stretches(connection: Connection, stretches: Sequence[Stretch]) -> list
     """The messages of many stretches, each oldest first, in one statement."""
     if len(stretches) <= 1:
         return [read(connection, stretch) for stretch in stretches]
-    plain = bodies.STRICT
-    decode = codec.decode
+    decode = codec.decode_plain
     found: list[list[Message]] = [[] for _ in stretches]
     for n, version, flags, body in fetch(connection, _MANY_BODIES, (json.dumps(stretches),)):
-        message = decode(body, flags) if body is not None and flags <= plain else _assembled(connection, version)
+        message = decode(body) if flags == 0 and body is not None else _assembled(connection, version)
         found[n].append(message)
     return found
 
