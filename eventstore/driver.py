@@ -10,10 +10,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
-from urllib.parse import quote
 
 import apsw
-import apsw.unicode
 
 from eventstore.errors import (
     CannotOpen,
@@ -114,7 +112,7 @@ def open_writer(path: str, durability: str, busy_timeout: float) -> Connection:
 def open_reader(path: str, busy_timeout: float, *, immutable: bool = False) -> Connection:
     """A connection that reads. `immutable` creates no file beside the database: for one that nobody has open."""
     if immutable:
-        uri = f"file:{quote(path)}?immutable=1"
+        uri = f"file:{_quoted(path)}?immutable=1"
         connection = Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
         connection = Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
@@ -133,7 +131,13 @@ def open_aside() -> Connection:
 def attach(aside: Connection, path: str, busy_timeout: float, *, immutable: bool) -> None:
     """Attaches a file, to read: what isn't in memory is found in it. `immutable` as for `open_reader`."""
     aside.set_busy_timeout(round(busy_timeout * 1000))
-    aside.execute("ATTACH ? AS file", (f"file:{quote(path)}?{'immutable=1' if immutable else 'mode=ro'}",))
+    aside.execute("ATTACH ? AS file", (f"file:{_quoted(path)}?{'immutable=1' if immutable else 'mode=ro'}",))
+
+
+def _quoted(path: str) -> str:
+    from urllib.parse import quote  # few stores are read so, and it takes long to import
+
+    return quote(path)
 
 
 def read_header(path: str, size: int) -> bytes:
@@ -243,7 +247,9 @@ def fts5_tokenize_option() -> str:
 
 def grapheme_breaks(text: str) -> list[int]:
     """Where `text` may be cut without tearing what a reader sees as one character: both ends, and between clusters."""
+    from apsw import unicode  # half of what apsw takes to import
+
     breaks = [0]
     while breaks[-1] < len(text):
-        breaks.append(apsw.unicode.grapheme_next_break(text, breaks[-1]))
+        breaks.append(unicode.grapheme_next_break(text, breaks[-1]))
     return breaks

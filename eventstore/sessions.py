@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from blinker import Signal
 
-from eventstore import checking, deleting, heads, log, opening, reads, replay, searching, tailing
+from eventstore import deleting, heads, log, opening, reads, replay, tailing
 from eventstore.codec import has_surrogate
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
@@ -149,6 +149,8 @@ class Sessions:
         look at some messages only. Only text parts are searched. The first search builds the index; each one brings
         it up to date. Raises `InvalidArgument`.
         """
+        from eventstore import searching  # with the first search: six modules
+
         return searching.search(self._store, None, query, limit=limit, role=role, since=since, until=until)
 
     # ---- the feed
@@ -247,10 +249,14 @@ class Sessions:
 
         It reads what is committed, so that it is refused (`InvalidArgument`) inside `transaction()`.
         """
+        from eventstore import checking
+
         return checking.verify(self._store, progress)
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Drops the read tables and replays the log into new ones, in one transaction."""
+        from eventstore import checking
+
         checking.rebuild(self._store, progress)
 
 
