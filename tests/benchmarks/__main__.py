@@ -8,11 +8,14 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from tests.benchmarks.measure import FULL, QUICK, Line
+from tests.benchmarks.peers import command as peers
 from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import as_json, print_table
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["peers"]:
+        return peers.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure against raw SQLite.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"beginnings of: {', '.join(BENCHMARKS)}")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look; targets are about full")

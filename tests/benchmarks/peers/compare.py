@@ -1,0 +1,77 @@
+"""The same work of many stores in turn: round after round, so that a slow moment of the machine falls on all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from statistics import median
+
+import attrs
+
+from tests.benchmarks.measure import Unit, undisturbed
+
+OURS = "ours"
+
+
+@attrs.frozen
+class Cell:
+    """What one store took: the median, and of the rounds' ratios to ours. Or why there is nothing to say."""
+
+    value: float | None = None
+    ratio: float | None = None
+    reason: str | None = None
+
+
+@attrs.frozen
+class Row:
+    """One kind of work, by the stores' short names. `notes` is what to know of a store's way of doing it."""
+
+    name: str
+    what: str
+    unit: Unit
+    cells: dict[str, Cell]
+    notes: dict[str, str] = attrs.Factory(dict)
+
+
+class Unable(Exception):
+    """A store tried and failed: the reason."""
+
+
+def interleave(measures: Mapping[str, Callable[[], float]], *, rounds: int, budget: float) -> dict[str, Cell]:
+    """Each measures once a round. One whose rounds have taken `budget` seconds together takes part in no more."""
+    taken: dict[str, list[float]] = {name: [] for name in measures}
+    spent = dict.fromkeys(measures, 0.0)
+    failed: dict[str, str] = {}
+    with undisturbed():
+        for _ in range(rounds):
+            for name, measure in measures.items():
+                if name in failed or (spent[name] > budget and name != OURS):
+                    continue
+                start = time.perf_counter()
+                try:
+                    taken[name].append(measure())
+                except Unable as error:
+                    failed[name] = str(error)
+                spent[name] += time.perf_counter() - start
+    return {
+        name: Cell(reason=failed[name]) if name in failed else _cell(taken[name], taken[OURS]) for name in measures
+    }  # fmt: skip
+
+
+def _cell(taken: list[float], ours: list[float]) -> Cell:
+    return Cell(median(taken), median(each / mine for each, mine in zip(taken, ours, strict=False)))
+
+
+def each(calls: Iterable[Callable[[], object]], seconds: float) -> float:
+    """How long the median of single calls takes; after so many seconds it is of those that there were."""
+    clock = time.perf_counter
+    taken: list[float] = []
+    end = clock() + seconds
+    for call in calls:
+        start = clock()
+        call()
+        now = clock()
+        taken.append(now - start)
+        if now > end:
+            break
+    return median(taken)
