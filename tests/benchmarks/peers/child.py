@@ -6,6 +6,7 @@ It imports the adapter and nothing else before the work, so that the time to sta
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -55,5 +56,7 @@ def memory(adapter: str, path: str, way: str) -> None:
     store.close()
 
 
+_TASKS: dict[str, Callable[..., None]] = {"start": start, "append": append, "memory": memory}
+
 if __name__ == "__main__":
-    {"start": start, "append": append, "memory": memory}[sys.argv[1]](*sys.argv[2:])
+    _TASKS[sys.argv[1]](*sys.argv[2:])

@@ -20,7 +20,7 @@ NEEDLE = "haystack"  # a word that one message in a thousand has, one of a user'
 EVERY = 1_000
 
 
-def conversation(number: int) -> list[Message]:
+def conversation(number: int) -> Sequence[Message]:
     """The messages that each store is filled with."""
     made = messages(number)
     for message in made[8::EVERY]:

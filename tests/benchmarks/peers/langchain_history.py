@@ -55,7 +55,8 @@ class History(Store):
         self.history.add_messages(items)
 
     def everything(self) -> Sequence[object]:
-        return self.history.messages
+        messages: list[object] = self.history.messages
+        return messages
 
     def close(self) -> None:
         self.engine.dispose()

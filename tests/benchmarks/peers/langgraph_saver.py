@@ -28,7 +28,7 @@ class Saver(Store):
         "notify": "no listeners",
     }
     notes: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("append", "medium", "long", "turn", "edit", "delete", "branch", "disk"), _WHOLE
+        ("append", "medium", "long", "turn", "default", "normal", "edit", "delete", "branch", "disk"), _WHOLE
     )
 
     def __init__(self, path: Path, durability: Durability | None, conversation: str = "one") -> None:

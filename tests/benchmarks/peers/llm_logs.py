@@ -58,12 +58,16 @@ class Logs(Store):
         self.store.append(self.conversation, items)
 
     def everything(self) -> Sequence[object]:
-        return self.store.thread_messages(self.conversation)
+        return self._read(self.conversation)
 
     def branch(self, number: int, item: Any) -> Sequence[object]:
         thread = self.store.fork(self.middle)
         self.store.append(thread, [item])
-        return self.store.thread_messages(thread)
+        return self._read(thread)
+
+    def _read(self, thread: str) -> Sequence[object]:
+        messages: list[object] = self.store.thread_messages(thread)
+        return messages
 
     def close(self) -> None:
         self.store.db.close()

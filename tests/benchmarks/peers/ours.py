@@ -32,10 +32,8 @@ class Ours(contract.Store):
 
     def settings(self) -> str:
         with self.sessions.transaction(), self.sessions._store.database.read() as connection:  # the one that writes
-            (journal,), (synchronous,) = (
-                connection.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")
-            )
-        return contract.settings(journal, synchronous)
+            read = [connection.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous")]
+        return contract.settings(*read)
 
     def fill(self, messages: Sequence[contract.Message]) -> None:
         self.ids = [message["id"] for message in messages]
