@@ -16,8 +16,9 @@ from tests.benchmarks.growth import long_append, long_reads, long_tree
 from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
-from tests.benchmarks.reading import get_history, history_memory
+from tests.benchmarks.reading import get_history, history_memory, newest
 from tests.benchmarks.searching import search_append, search_first, search_word
+from tests.benchmarks.starting import import_and_open
 from tests.benchmarks.whole import disk, first_read, list_sessions, whole_store
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -28,6 +29,9 @@ BENCHMARKS: dict[str, Benchmark] = {
         grow_reply,
         append_batch,
         get_history,
+        newest,
+        disk,
+        import_and_open,
         long_reads,
         long_append,
         history_memory,
@@ -44,7 +48,6 @@ BENCHMARKS: dict[str, Benchmark] = {
         threshold_check,
         overlay_reads,
         long_tree,
-        disk,
         import_batch,
         append_spread,
         list_sessions,
