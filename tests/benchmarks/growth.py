@@ -41,33 +41,33 @@ def long_reads(bench: Bench) -> list[Line]:
     """The newest messages, by budget, by number and one by one, and the active leaf."""
     with _both(bench) as both:
         return [
-            _compare(bench, both, "get_recent_history(max_messages=50)", _newest_fifty, 1.5),
+            _compare(bench, both, "get_recent_history(max_messages=50)", newest_fifty, 1.5),
             _compare(bench, both, "get_recent_history(64 KiB)", _recent, 1.5),
             _compare(bench, both, "the same after an append", _recent_after_append, 1.5),
             _compare(bench, both, "first of history(newest_first=True)", _newest, 1.5),
-            _compare(bench, both, "get_latest_leaf", _latest_leaf, 1.5),
+            _compare(bench, both, "get_latest_leaf", latest_leaf, 1.5),
         ]
 
 
 def long_append(bench: Bench) -> list[Line]:
     """An append, durability normal."""
     with _both(bench) as both:
-        return [_compare(bench, both, "append_message", _append, 1.5)]
+        return [_compare(bench, both, "append_message", append, 1.5)]
 
 
 def long_tree(bench: Bench) -> list[Line]:
     """The middle of the conversation: its branches, deletes, an update, a new branch, and the way back."""
     with _both(bench) as both:
         return [
-            _compare(bench, both, "get_branches mid-chain", _branches, 1.5),
-            _compare(bench, both, "delete one message mid-chain", _delete, 1.5),
-            _compare(bench, both, "update_message mid-chain", _update, 1.5),
-            _compare(bench, both, "append_message below the middle", _branch, 1.5),
+            _compare(bench, both, "get_branches mid-chain", branches, 1.5),
+            _compare(bench, both, "delete one message mid-chain", delete, 1.5),
+            _compare(bench, both, "update_message mid-chain", update, 1.5),
+            _compare(bench, both, "append_message below the middle", branch, 1.5),
             _compare(bench, both, "select_leaf", _select, 1.5),
         ]
 
 
-def _newest_fifty(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def newest_fifty(side: Side, number: int) -> Iterator[Callable[[], object]]:
     for _ in range(number):
         yield partial(side.session.get_recent_history, max_messages=50)
 
@@ -88,32 +88,32 @@ def _newest(side: Side, number: int) -> Iterator[Callable[[], object]]:
         yield lambda: next(side.session.history(newest_first=True))
 
 
-def _latest_leaf(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def latest_leaf(side: Side, number: int) -> Iterator[Callable[[], object]]:
     for _ in range(number):
         yield side.session.get_latest_leaf
 
 
-def _append(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def append(side: Side, number: int) -> Iterator[Callable[[], object]]:
     for message in side.new_messages(number):
         yield partial(side.session.append_message, message)
 
 
-def _branches(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def branches(side: Side, number: int) -> Iterator[Callable[[], object]]:
     for _ in range(number):
         yield partial(side.session.get_branches, side.middle)
 
 
-def _delete(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def delete(side: Side, number: int) -> Iterator[Callable[[], object]]:
     for _ in range(min(number, DELETES)):
         yield partial(side.session.delete_messages, [next(side.doomed)])
 
 
-def _update(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def update(side: Side, number: int) -> Iterator[Callable[[], object]]:
     for message in side.new_messages(number):
         yield partial(side.session.update_message, {**message, "id": side.middle})
 
 
-def _branch(side: Side, number: int) -> Iterator[Callable[[], object]]:
+def branch(side: Side, number: int) -> Iterator[Callable[[], object]]:
     leaf = side.session.get_latest_leaf()
     assert leaf is not None
     for message in side.new_messages(number):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import FULL, QUICK, Sizes
-from tests.benchmarks.pages import PERFORMANCE, README, replace
+from tests.benchmarks.pages import PERFORMANCE, README, machine, now, replace
 from tests.benchmarks.peers.apart import apart
 from tests.benchmarks.peers.compare import Row
 from tests.benchmarks.peers.roster import EVERYONE, FLOORS, OURS, PEERS, Entry
@@ -50,7 +47,7 @@ def compare(sizes: Sizes, folder: Path, wanted: Sequence[str]) -> Comparison:
             rows.append(row)
             print(plain([row], {}), file=sys.stderr, flush=True)
     versions = {entry.name: entry.version() for entry in entries}
-    return Comparison(_now(), machine(), versions, by_default, compared, missing, rows)
+    return Comparison(now(), machine(), versions, by_default, compared, missing, rows)
 
 
 def _settings(bench: Bench, entries: Sequence[Entry], durability: str | None) -> dict[str, str]:
@@ -60,17 +57,6 @@ def _settings(bench: Bench, entries: Sequence[Entry], durability: str | None) ->
         found[entry.name] = store.settings()
         store.close()
     return found
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def machine() -> str:
-    """What it runs on, and how busy that is."""
-    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
-    python = platform.python_version()
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {load}, Python {python}"
 
 
 def write(comparison: Comparison) -> None:
