@@ -11,7 +11,17 @@ from tests.benchmarks.peers.compare import OURS, Cell, Row
 from tests.benchmarks.peers.roster import FLOORS, named
 from tests.benchmarks.table import amount
 
-REASONS: dict[str, str] = {}
+_LESS = "who is before us stores texts by a number: no ids that make a retry safe, no tree, no leaf, no totals, no log"
+_LOCK = "who is before us writes fewer pages under the one lock that all wait for: no ids, no tree, no log"
+REASONS: dict[str, str] = {
+    **dict.fromkeys(("append", "turn", "default", "normal", "medium", "long", "disk"), _LESS),
+    **dict.fromkeys(("threads", "processes"), _LOCK),
+    "edit": "an edit here is logged, and what it replaces is overwritten in the file",
+    "delete": "a delete here is logged, and what it takes is overwritten in the file",
+    "branch": "a branch here is logged, and can be left and entered again",
+    "memory": "an item there is flat, a string where a message here has a list of parts",
+    "start": "who is before us imports little beside the standard library's sqlite3",
+}
 """By line: why a peer may be before us there."""
 
 
