@@ -28,12 +28,12 @@ def _everything(side: Side, number: int) -> Iterator[Callable[[], object]]:
 
 CALLS: dict[str, growth.Calls] = {
     "read all, one by one": _everything,
+    "branches of a message": growth.branches,
     "load the newest 50": growth.newest_fifty,
     "delete one in the middle": growth.delete,
     "branch in the middle": growth.branch,
     "update one in the middle": growth.update,
     "append one": growth.append,
-    "branches of a message": growth.branches,
     "the active leaf": growth.latest_leaf,
 }
 """By what a reader of the plot calls it; durability is normal, so that no line is a disk's."""

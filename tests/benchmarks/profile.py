@@ -84,8 +84,8 @@ def _inside_apsw(work: Callable[[], object]) -> tuple[float, int]:
     )  # fmt: skip
 
 
-def _again(connection: apsw.Connection, work: Callable[[], object]) -> tuple[float, int]:
-    """Seconds that the statements of a run take alone, and their number."""
+def _again(connection: apsw.Connection, work: Callable[[], object], times: int) -> tuple[float, int]:
+    """Seconds that the statements of a run take alone, run so many times, and their number."""
     ran: list[tuple[str, Any]] = []
 
     def note(_: apsw.Cursor, sql: str, values: Any) -> bool:
@@ -95,7 +95,13 @@ def _again(connection: apsw.Connection, work: Callable[[], object]) -> tuple[flo
     connection.exec_trace = note
     work()
     connection.exec_trace = None
-    return seconds(lambda: [connection.execute(sql, values).fetchall() for sql, values in ran]), len(ran)
+
+    def again() -> None:
+        for _ in range(times):
+            for sql, values in ran:
+                connection.execute(sql, values).fetchall()
+
+    return seconds(again) / times, len(ran)
 
 
 def _append(bench: Bench, batch: int) -> Profile:
@@ -145,8 +151,8 @@ def _read(bench: Bench, what: str, number: int, calls: int, read: Callable[[Sess
 
         def one() -> Round:
             whole = work()
-            statements, times = _again(reader, lambda: read(store))
-            decoding = seconds(lambda: [orjson.loads(text) for text in texts])
+            statements, times = _again(reader, lambda: read(store), calls)
+            decoding = seconds(lambda: [[orjson.loads(text) for text in texts] for _ in range(calls)]) / calls
             return Round(whole, statements, times, decoding)
 
         work()
