@@ -67,7 +67,7 @@ def write(comparison: Comparison) -> None:
     whole += [f"Left out: {name}, since {reason}." for name, reason in comparison.missing.items()]
     replace(PERFORMANCE, "peers", whole)
     short = [row for name in SHORT for row in comparison.rows if row.name == name]
-    replace(README, "peers", [*markdown(short, [name for name in names if name != "sqlite3"]), "", said])
+    replace(README, "peers", [*markdown(short, [name for name in names if name != "sqlite3"], short=True), said])
 
 
 def main(arguments: list[str]) -> int:

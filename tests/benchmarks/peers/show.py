@@ -11,6 +11,7 @@ from tests.benchmarks.peers.compare import OURS, Cell, Row
 from tests.benchmarks.peers.roster import FLOORS, named
 from tests.benchmarks.table import amount
 
+_BEFORE = 0.995  # ratios from here on say "1.0 ×"
 _LESS = "who is before us stores texts by a number: no ids that make a retry safe, no tree, no leaf, no totals, no log"
 _LOCK = "who is before us writes fewer pages under the one lock that all wait for: no ids, no tree, no log"
 REASONS: dict[str, str] = {
@@ -53,14 +54,17 @@ def from_json(text: str) -> Comparison:
 
 
 class Footnotes:
-    """Texts with numbers, each once."""
+    """Texts with numbers, each once. A short table has none."""
 
-    def __init__(self) -> None:
+    def __init__(self, short: bool = False) -> None:
+        self._short = short
         self._numbers: dict[str, int] = {}
 
     def mark(self, text: str | None) -> str:
         """The number of a text, as a superscript; "" for none."""
-        return f"<sup>{self._numbers.setdefault(text, len(self._numbers) + 1)}</sup>" if text else ""
+        if not text or self._short:
+            return ""
+        return f"<sup>{self._numbers.setdefault(text, len(self._numbers) + 1)}</sup>"
 
     def lines(self) -> list[str]:
         """All of them, numbered."""
@@ -76,24 +80,24 @@ def _cell(row: Row, name: str, footnotes: Footnotes) -> str:
     if name == OURS:
         return amount(cell.value, row.unit) + footnotes.mark(row.notes.get(name))
     ratio = ratio_text(cell)
-    return (f"**{ratio}**" if (cell.ratio or 1) < 1 else ratio) + footnotes.mark(row.notes.get(name))
+    return (f"**{ratio}**" if (cell.ratio or 1) < _BEFORE else ratio) + footnotes.mark(row.notes.get(name))
 
 
 def ratio_text(cell: Cell) -> str:
     """How many times as much as ours: two digits that count."""
     ratio = cell.ratio or 0.0
-    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×" if ratio < 1 else f"{ratio:.1f} ×"
+    return f"{ratio:,.0f} ×" if ratio >= 10 else f"{ratio:.2g} ×" if ratio < _BEFORE else f"{ratio:.1f} ×"
 
 
 def beaten(row: Row) -> bool:
     """Whether a peer, not only a floor, is before us."""
     floors = {entry.name for entry in FLOORS}
-    return any((cell.ratio or 1) < 1 for name, cell in row.cells.items() if name not in floors and name != OURS)
+    return any((cell.ratio or 1) < _BEFORE for name, cell in row.cells.items() if name not in floors and name != OURS)
 
 
-def markdown(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """A table of lines by stores, with the footnotes below."""
-    footnotes = Footnotes()
+def markdown(rows: Sequence[Row], names: Sequence[str], *, short: bool = False) -> list[str]:
+    """A table of lines by stores, with the footnotes below unless it is short."""
+    footnotes = Footnotes(short)
     lines = _table(
         ["", *(named(name).heading for name in names)],
         [
