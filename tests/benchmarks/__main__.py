@@ -13,7 +13,13 @@ from tests.benchmarks.peers import command as peers
 from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import as_json, print_table
 
-COMMANDS = {"peers": peers.main, "plot": plot.main, "profile": profile.main}
+
+def docs(arguments: list[str]) -> int:
+    """Writes every table of the docs anew, `--quick` and `--folder` as for each of the commands."""
+    return max(main([*arguments, "--write"]) for main in (plot.main, profile.main, peers.main))
+
+
+COMMANDS = {"peers": peers.main, "plot": plot.main, "profile": profile.main, "docs": docs}
 """What is more than lines with a floor."""
 
 
