@@ -106,10 +106,10 @@ def work(bench: Bench, entries: Sequence[Entry]) -> Iterator[Row]:
         at = f"of {sizes.medium:,}"
         yield _row(bench, field, "medium", f"append one, at {sizes.medium:,}", _append, many)
         yield _row(bench, field, "everything", f"load all {at}", _everything, sizes.runs)
-        yield _row(bench, field, "search", f"search a word {at}", _search, few)
         yield _row(bench, field, "branch", f"branch in the middle {at}, read the branch", _branch(middle), few)
         yield _row(bench, field, "edit", f"edit one {at}", _edit(middle), sizes.runs)
         yield _row(bench, field, "delete", f"delete one {at}", _delete(middle), sizes.runs)
+        yield _row(bench, field, "search", f"search a word {at}", _search, few)
         yield _notify(bench, field)
     with filled(bench, entries, sizes.history) as field:
         yield _row(bench, field, "newest", f"load the newest {NEWEST} of {sizes.history:,}", _newest, sizes.runs)
