@@ -3,7 +3,8 @@
 Open a store with `Sessions(path)`, get a conversation with `.session(name)`, and append, branch, read and listen.
 """
 
-from eventstore.aio import AsyncReadableSession, AsyncSession, AsyncSessions, AsyncStoreView
+from typing import TYPE_CHECKING
+
 from eventstore.errors import (
     CannotOpen,
     DamagedStore,
@@ -37,10 +38,8 @@ from eventstore.events import (
 from eventstore.feed import Subscription
 from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
-from eventstore.recovering import recover
 from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.summarizing import create_compact_function
 from eventstore.tokens import estimate_tokens
 from eventstore.types import (
     LATEST,
@@ -64,6 +63,11 @@ from eventstore.types import (
     VerifyReport,
 )
 from eventstore.views import StoreView
+
+if TYPE_CHECKING:
+    from eventstore.aio import AsyncReadableSession, AsyncSession, AsyncSessions, AsyncStoreView
+    from eventstore.recovering import recover
+    from eventstore.summarizing import create_compact_function
 
 __version__ = "0.1.0"
 
@@ -127,3 +131,27 @@ __all__ = [
     "recover",
     "strip_openai_ephemera",
 ]
+
+_LATER = {
+    "AsyncReadableSession": "eventstore.aio",
+    "AsyncSession": "eventstore.aio",
+    "AsyncSessions": "eventstore.aio",
+    "AsyncStoreView": "eventstore.aio",
+    "create_compact_function": "eventstore.summarizing",
+    "recover": "eventstore.recovering",
+}
+"""Names whose modules are imported when they are first asked for: asyncio alone would double the time of an import."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,16 +8,13 @@ the thread whose append made it due, once that append was delivered; it can fail
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
 
 from eventstore import compacting, heads, history, paths
 from eventstore.errors import InvalidArgument
 from eventstore.store import Store
-from eventstore.summarizing import is_async
+from eventstore.troubles import report
 from eventstore.types import CompactFunction, Compaction
-
-logger = logging.getLogger("eventstore")
 
 RETRY_GROWTH = 10  # after a try without success the next waits for growth by this part of the threshold
 
@@ -38,6 +35,8 @@ class Compactor:
         """Registers the compact function, `None` for none. Raises `InvalidArgument` for an async one."""
         if function is not None and not callable(function):
             raise InvalidArgument(f"a compact function is a callable, not {function!r}")
+        from eventstore.summarizing import is_async
+
         if function is not None and is_async(function):
             raise InvalidArgument(
                 "this store is synchronous, and its compact function must be too: give create_compact_function a plain "
@@ -93,8 +92,8 @@ class Compactor:
                 finally:
                     self._runner = None
                     self._running.release()
-        except Exception:
-            logger.exception("session %r: an automatic compaction failed; nothing was changed", self._name)
+        except Exception:  # noqa: BLE001 - it is reported
+            report("session %r: an automatic compaction failed; nothing was changed", self._name, exception=True)
 
     def _try(self, function: CompactFunction, threshold: int, estimate: int) -> None:
         """One automatic try. If it raises, or leaves the estimate above the threshold, the next one waits."""

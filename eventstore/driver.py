@@ -6,11 +6,9 @@ Settings are small named functions with the reason for each; `configure` applies
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import quote
 
 import apsw
 
@@ -78,6 +76,8 @@ def fetch(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> lis
 
 def array_of(numbers: Iterable[int]) -> Any:
     """Many integers as one binding, for `IN carray(?)`: a statement with a mark for each takes twice as long."""
+    from array import array  # batches need it
+
     return apsw.carray(array("q", numbers))
 
 
@@ -153,7 +153,7 @@ def open_unsynced(path: str) -> Connection:
 def open_reader(path: str, busy_timeout: float, *, immutable: bool = False) -> Connection:
     """A connection that reads. `immutable` creates no file beside the database: for one that nobody has open."""
     if immutable:
-        uri = f"file:{quote(path)}?immutable=1"
+        uri = f"file:{_quoted(path)}?immutable=1"
         connection = Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
         connection = Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
@@ -172,7 +172,13 @@ def open_aside() -> Connection:
 def attach(aside: Connection, path: str, busy_timeout: float, *, immutable: bool) -> None:
     """Attaches a file, to read: what isn't in memory is found in it. `immutable` as for `open_reader`."""
     aside.set_busy_timeout(round(busy_timeout * 1000))
-    aside.execute("ATTACH ? AS file", (f"file:{quote(path)}?{'immutable=1' if immutable else 'mode=ro'}",))
+    aside.execute("ATTACH ? AS file", (f"file:{_quoted(path)}?{'immutable=1' if immutable else 'mode=ro'}",))
+
+
+def _quoted(path: str) -> str:
+    from urllib.parse import quote  # few stores are read so, and it takes long to import
+
+    return quote(path)
 
 
 def read_header(path: str, size: int) -> bytes:

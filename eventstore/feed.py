@@ -11,7 +11,6 @@ listener that raises and has no order.
 from __future__ import annotations
 
 import inspect
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -24,8 +23,7 @@ from blinker import Signal
 from eventstore import codec
 from eventstore.errors import InvalidArgument
 from eventstore.events import Appended, Event, Imported, MetadataChanged, Updated
-
-logger = logging.getLogger("eventstore")
+from eventstore.troubles import report
 
 Listener = Callable[[Event], object]
 
@@ -253,8 +251,9 @@ class Feed:
     def _call(self, receiver: Callable[..., object], sender: object, event: Event) -> None:
         try:
             receiver(sender, event=event)
-        except Exception:
-            logger.exception("a listener raised at event %d (%s); the others still hear it", event.seq, event.type)
+        except Exception:  # noqa: BLE001 - it is reported
+            told = "a listener raised at event %d (%s); the others still hear it"
+            report(told, event.seq, event.type, exception=True)
 
 
 def check_listener(listener: object) -> None:

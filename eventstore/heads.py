@@ -29,6 +29,10 @@ class Head:
 
 _COLUMNS = "session, last, touch, leaf, leaf_chain, messages, bytes, tokens, metadata, created_at, updated_at"
 
+_NAMED = (
+    f"SELECT {', '.join(f'h.{column}' for column in _COLUMNS.split(', '))} "
+    "FROM name n JOIN head h ON h.session = n.session WHERE n.name = ?"
+)
 _FOR_WRITE = (
     "SELECT coalesce((SELECT max(seq) FROM event), 0), (SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
     f"(SELECT 1 FROM identity WHERE hash = (n.session & {SESSION_BITS}) << {ID_BITS} | ?), "
@@ -40,6 +44,12 @@ _FOR_WRITE = (
 def load(connection: Connection, session: int) -> Head | None:
     """The head of a session, `None` when it has no event."""
     row = fetch_one(connection, f"SELECT {_COLUMNS} FROM head WHERE session = ?", (session,))
+    return None if row is None else Head(*row)
+
+
+def load_named(connection: Connection, name: str) -> Head | None:
+    """As `load`, by the session's name."""
+    row = fetch_one(connection, _NAMED, (name,))
     return None if row is None else Head(*row)
 
 

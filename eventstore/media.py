@@ -7,8 +7,8 @@ decoding and encoding gives it back exactly; any other stays where it is.
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -127,7 +127,7 @@ class _Media:
 
 def new_mark() -> str:
     """A string that stands for media while a text is decoded: nobody can have written it before."""
-    return secrets.token_hex(12)
+    return os.urandom(12).hex()
 
 
 def strip(parts: Any, max_depth: int) -> Stripped:

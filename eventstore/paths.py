@@ -7,6 +7,7 @@ import attrs
 from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, UnknownMessage
+from eventstore.heads import Head
 from eventstore.tree import Position
 
 
@@ -17,6 +18,7 @@ class Path:
     session: int
     leaf: Position
     cut: int
+    head: Head | None = None  # the session's, where it was read to find the path
 
 
 def find_session(connection: Connection, name: str) -> int | None:
@@ -36,7 +38,11 @@ def require(connection: Connection, session: int | None, name: str, message_id: 
 
 def active_leaf(connection: Connection, session: int) -> Position | None:
     """The living message most recently appended, imported or selected."""
-    head = heads.load(connection, session)
+    return leaf_of(heads.load(connection, session))
+
+
+def leaf_of(head: Head | None) -> Position | None:
+    """The active leaf as a head has it."""
     if head is None or head.leaf is None or head.leaf_chain is None:
         return None
     return Position(head.leaf_chain, head.leaf)
@@ -44,17 +50,18 @@ def active_leaf(connection: Connection, session: int) -> Position | None:
 
 def find_path(connection: Connection, name: str, leaf_id: str | None, before: str | None = None) -> Path | None:
     """The path that a read asks for, `None` in an empty session. Raises `UnknownMessage` and `InvalidArgument`."""
-    session = find_session(connection, name)
     if leaf_id is not None:
+        head, session = None, find_session(connection, name)
         leaf: Position | None = require(connection, session, name, leaf_id, "leaf_id")
     else:
-        leaf = None if session is None else active_leaf(connection, session)
+        head = heads.load_named(connection, name)
+        session, leaf = None if head is None else head.session, leaf_of(head)
     if before is None:
-        return None if session is None or leaf is None else Path(session, leaf, tree.ENDLESS)
+        return None if session is None or leaf is None else Path(session, leaf, tree.ENDLESS, head)
     if session is None or leaf is None:
         require(connection, session, name, before, "before")  # raises: there is no message at all
         return None
-    return Path(session, leaf, _cut(connection, session, name, leaf, before))
+    return Path(session, leaf, _cut(connection, session, name, leaf, before), head)
 
 
 def _cut(connection: Connection, session: int, name: str, leaf: Position, before: str) -> int:

@@ -35,6 +35,7 @@ class Descent:
         self._next: Range | None = (
             tree.bound(connection, path.leaf) if self._newest else Range(path.leaf.chain, self._top)
         )
+        self._looked = False  # the leaf's own chain was there a moment ago
         self._searching = self._newest > 0  # for the overlay that ends last on this path
         self._following: int | None = None  # the first overlay that isn't looked up yet
         self._overlays: deque[Shown] = deque()
@@ -86,7 +87,8 @@ class Descent:
 
     def _start(self, connection: Connection) -> Range | None:
         assert self._next is not None
-        if tree.has_chain(connection, self._next.chain):
+        if not self._looked or tree.has_chain(connection, self._next.chain):
+            self._looked = True
             return self._next
         # Else all of it was deleted since the last look.
         alive = tree.ancestor_of_dead(connection, self._session, self._next.chain)
@@ -123,7 +125,8 @@ class Descent:
 def read_all(connection: Connection, segments: list[Segment]) -> list[Message]:
     """The messages of segments, each oldest first, in the order given."""
     runs = iter(messages.read_stretches(connection, [s for s in segments if isinstance(s, Stretch)]))
-    shown = iter(summaries.read(connection, [s.seq for s in segments if isinstance(s, Shown)]))
+    overlays = [segment.seq for segment in segments if isinstance(segment, Shown)]
+    shown = iter(summaries.read(connection, overlays) if overlays else ())
     found: list[Message] = []
     for segment in segments:
         if isinstance(segment, Stretch):

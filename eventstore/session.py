@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 from eventstore import (
     appending,
     compacting,
-    copying,
     deleting,
     describing,
     importing,
     log,
     replay,
-    searching,
     tailing,
     updating,
 )
@@ -147,6 +145,8 @@ class Session(ReadableSession):
         With `leaf_id` only the path to that message: a fork into a conversation of its own. Whole or not at all. Raises
         `InvalidArgument` when the other holds messages.
         """
+        from eventstore import copying  # with the first copy
+
         return copying.copy_session(self._store, self.session_id, other._store, other.session_id, leaf_id, progress)
 
     # ---- search
@@ -161,6 +161,8 @@ class Session(ReadableSession):
         until: datetime | None = None,
     ) -> list[SearchResult]:
         """The messages of this session whose text has all the words of `query`: see `Sessions.search`."""
+        from eventstore import searching  # with the first search: six modules
+
         return searching.search(self._store, self.session_id, query, limit=limit, role=role, since=since, until=until)
 
     # ---- compaction

@@ -11,20 +11,7 @@ from typing import Literal, Self
 
 from blinker import Signal
 
-from eventstore import (
-    backup,
-    checking,
-    deleting,
-    heads,
-    log,
-    opening,
-    pruning,
-    reads,
-    replay,
-    scavenging,
-    searching,
-    tailing,
-)
+from eventstore import deleting, heads, log, opening, reads, replay, tailing
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
@@ -149,6 +136,8 @@ class Sessions:
         The longest idle first, each by a `delete_session` of its own. Times of messages don't count, so that what was
         just imported stays. `dry_run` only says what it would delete. Raises `InvalidArgument`.
         """
+        from eventstore import pruning
+
         return pruning.prune(self._store, idle_for, dry_run)
 
     # ---- search
@@ -172,6 +161,8 @@ class Sessions:
         it up to date or, where the file can't be written now, takes what it lacks into memory. Raises
         `InvalidArgument`.
         """
+        from eventstore import searching  # with the first search: six modules
+
         return searching.search(self._store, None, query, limit=limit, role=role, since=since, until=until)
 
     # ---- the feed
@@ -270,10 +261,14 @@ class Sessions:
 
         It reads what is committed, so that it is refused (`InvalidArgument`) inside `transaction()`.
         """
+        from eventstore import checking
+
         return checking.verify(self._store, progress)
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Drops the read tables and replays the log into new ones, in one transaction."""
+        from eventstore import checking
+
         checking.rebuild(self._store, progress)
 
     def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> None:
@@ -282,6 +277,8 @@ class Sessions:
         The file is there when it is whole, with the modes of this one. One that is there already is never replaced:
         `CannotOpen`. Raises `StoreFull`, and inside `transaction()` `InvalidArgument`. `progress` counts pages.
         """
+        from eventstore import backup
+
         backup.backup(self._store, opening.file_name(path), progress)
 
     def scavenge(self, *, vacuum: bool = False, progress: Progress | None = None) -> int:
@@ -292,4 +289,6 @@ class Sessions:
         back to the file system. `progress` counts events; then, to pack, events once more, and the pages given back.
         Raises `InvalidArgument` inside `transaction()`.
         """
+        from eventstore import scavenging
+
         return scavenging.scavenge(self._store, vacuum, progress)

@@ -6,7 +6,6 @@ log itself: it moves no cursor but its own and touches no listener, so any numbe
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,11 +14,10 @@ from typing import TYPE_CHECKING
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
 from eventstore.events import Event
 from eventstore.feed import Subscription
+from eventstore.troubles import report
 
 if TYPE_CHECKING:
     from eventstore.store import Store
-
-logger = logging.getLogger("eventstore")
 
 INTERVAL = 0.05  # seconds between two looks, unless the caller says otherwise
 _LONGEST = 1_000_000.0
@@ -110,5 +108,5 @@ class Watcher:
     def _report(self, error: EventStoreError) -> None:
         """Says what is wrong once, not at every look."""
         if not self._failing:
-            logger.error("watch() can't read the store, and goes on trying: %s", error)
+            report("watch() can't read the store, and goes on trying: %s", error)
         self._failing = True

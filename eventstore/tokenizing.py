@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 import apsw
-import apsw.unicode
 
 from eventstore.driver import Connection
 
@@ -40,7 +39,9 @@ def fts5_tokenize_option() -> str:
 
 def grapheme_breaks(text: str) -> list[int]:
     """Where `text` may be cut without tearing what a reader sees as one character: both ends, and between clusters."""
+    from apsw import unicode  # half of what apsw takes to import
+
     breaks = [0]
     while breaks[-1] < len(text):
-        breaks.append(apsw.unicode.grapheme_next_break(text, breaks[-1]))
+        breaks.append(unicode.grapheme_next_break(text, breaks[-1]))
     return breaks

@@ -44,7 +44,7 @@ class PathTotals:
 
     def of(self, connection: Connection, path: Path, *, compacted: bool = False) -> tuple[int, int]:
         """(bytes, tokens) of every message on a path, or of what it shows, whatever its cut."""
-        head = heads.load(connection, path.session)
+        head = path.head or heads.load(connection, path.session)
         whole = not compacted or not summaries.newest(connection, path.session)
         if head is not None and whole and tree.is_one_path(connection, path.session, path.leaf):
             return head.bytes, head.tokens

@@ -109,8 +109,13 @@ def last_in_chain(connection: Connection, chain: int) -> int | None:
 
 def is_one_path(connection: Connection, session: int, leaf: Position) -> bool:
     """Whether a session is one chain that ends at `leaf`: then its path is all that the session holds."""
-    (count,) = fetch_one(connection, "SELECT count(*) FROM (SELECT 1 FROM chain WHERE session = ? LIMIT 2)", (session,))
-    return count == 1 and last_in_chain(connection, leaf.chain) == leaf.seq
+    found = fetch_one(
+        connection,
+        "SELECT (SELECT count(*) FROM (SELECT 1 FROM chain WHERE session = ? LIMIT 2)), "
+        "(SELECT max(seq) FROM message WHERE chain = ?)",
+        (session, leaf.chain),
+    )
+    return bool(found == (1, leaf.seq))
 
 
 def chains(connection: Connection, session: int) -> list[int]:

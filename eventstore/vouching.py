@@ -34,6 +34,8 @@ class Vouching:
         A row's text may have to stay though nothing can be said of it: later versions may stand on it.
         """
         owns = self._take_pieces(e)
+        if e.base is not None:
+            row = None  # it stands on another's; a flipped bit may have put a number there
         checked = None if e.digest is None else self._checked(e, row)
         if checked is None:
             return e._replace(flags=e.flags & bodies.STRICT | owns, digest=None), row if owns else None, None

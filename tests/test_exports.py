@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pickle
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any, get_args
@@ -119,10 +121,26 @@ def test_the_list_of_names_is_sorted_and_true(package: Any) -> None:
 
 
 def test_nothing_public_is_left_out_of_the_list() -> None:
+    for name in eventstore.__all__:
+        getattr(eventstore, name)  # some are imported when they are asked for
     found = {
         name for name, value in vars(eventstore).items() if not name.startswith("_") and not inspect.ismodule(value)
     }
-    assert found == set(eventstore.__all__)
+    assert found - {"TYPE_CHECKING"} == set(eventstore.__all__)
+
+
+def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        eventstore.nothing  # noqa: B018
+
+
+def test_an_import_brings_what_an_append_needs_and_no_more() -> None:
+    code = "import eventstore, sys; eventstore.Sessions(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not set(loaded) & {
+        "asyncio", "logging", "secrets", "urllib.parse", "apsw.unicode", "eventstore.aio", "eventstore.searching"
+    }  # fmt: skip
+    assert set(eventstore.__all__) <= set(dir(eventstore))
 
 
 def test_all_that_was_promised_is_there() -> None:

@@ -7,12 +7,25 @@ import sys
 from pathlib import Path
 from tempfile import gettempdir
 
+from tests.benchmarks import plot, profile
 from tests.benchmarks.measure import FULL, QUICK, Line
+from tests.benchmarks.peers import command as peers
 from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import as_json, print_table
 
 
+def docs(arguments: list[str]) -> int:
+    """Writes every table of the docs anew, `--quick` and `--folder` as for each of the commands."""
+    return max(main([*arguments, "--write"]) for main in (plot.main, profile.main, peers.main))
+
+
+COMMANDS = {"peers": peers.main, "plot": plot.main, "profile": profile.main, "docs": docs}
+"""What is more than lines with a floor."""
+
+
 def main(arguments: list[str]) -> int:
+    if arguments and arguments[0] in COMMANDS:
+        return COMMANDS[arguments[0]](arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure against raw SQLite.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"beginnings of: {', '.join(BENCHMARKS)}")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look; targets are about full")

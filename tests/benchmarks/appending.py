@@ -26,14 +26,14 @@ def append_full(bench: Bench) -> list[Line]:
     sizes = bench.sizes
     what = "append_message, durability full"
     times = (sizes.full_appends, 1, sizes.many_runs)
-    return [_compare(bench, what, _one_by_one, insert, *times, durability="full", target=1.4)]
+    return [_compare(bench, what, _one_by_one, insert, *times, durability="full", target=1.25)]
 
 
 def append_normal(bench: Bench) -> list[Line]:
     """One message, no fsync but a checkpoint's."""
     what = "append_message, durability normal"
     times = (bench.sizes.normal_appends, 1, bench.sizes.runs)
-    return [_compare(bench, what, _one_by_one, insert, *times, durability="normal", target=5)]
+    return [_compare(bench, what, _one_by_one, insert, *times, durability="normal", target=3)]
 
 
 def append_batch(bench: Bench) -> list[Line]:
@@ -42,7 +42,7 @@ def append_batch(bench: Bench) -> list[Line]:
     what = f"append_messages of {sizes.batch:,}, durability"
     times = (sizes.batch, sizes.batches_a_run, sizes.runs)
     return [
-        _compare(bench, f"{what} full", _together, insert_together, *times, durability="full", target=6),
+        _compare(bench, f"{what} full", _together, insert_together, *times, durability="full", target=4),
         _compare(bench, f"{what} normal", _together, insert_together, *times, durability="normal"),
     ]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -134,5 +135,5 @@ class Conversations:
             path = self._made[kind, number] = self._folder.new_file()
             (fill if kind == "store" else fill_raw)(path, number)
         copy = self._folder.new_file()
-        copy.write_bytes(path.read_bytes())
+        shutil.copyfile(path, copy)
         return copy

@@ -33,7 +33,9 @@ class Sizes:
     updates: int = 2_000  # that grow a reply
     reply: int = 500_000  # bytes of that reply
     history: int = 100_000  # messages
+    medium: int = 10_000
     long: int = 200_000
+    longest: int = 1_000_000
     short: int = 1_000
     long_list: int = 50_000  # entries of a mirror
     short_list: int = 100
@@ -60,7 +62,9 @@ QUICK = Sizes(
     updates=500,
     reply=125_000,
     history=10_000,
+    medium=2_000,
     long=20_000,
+    longest=50_000,
     long_list=10_000,
     sessions=1_000,
 )
@@ -74,7 +78,9 @@ TINY = Sizes(
     updates=40,
     reply=20_000,
     history=100,
+    medium=60,
     long=200,
+    longest=300,
     short=50,
     long_list=200,
     short_list=20,
@@ -117,7 +123,7 @@ class Folder:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """What the benchmark itself holds is kept from the garbage collector's walks, which go on as in any program."""
     gc.collect()
     gc.freeze()
@@ -129,7 +135,7 @@ def _undisturbed() -> Iterator[None]:
 
 def seconds(work: Callable[[], object]) -> float:
     """How long one run takes."""
-    with _undisturbed():
+    with undisturbed():
         start = time.perf_counter()
         work()
         return time.perf_counter() - start
@@ -139,7 +145,7 @@ def seconds_each(calls: Iterable[Callable[[], object]]) -> float:
     """How long the median of many single calls takes."""
     clock = time.perf_counter
     taken: list[float] = []
-    with _undisturbed():
+    with undisturbed():
         for call in calls:
             start = clock()
             call()

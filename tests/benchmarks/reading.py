@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.material import MESSAGE_BYTES, opened, raw, scan
-from tests.benchmarks.measure import Line, compare_bytes, interleave, seconds
+from tests.benchmarks.measure import Line, compare_bytes, interleave, seconds, seconds_each
 
+NEWEST = 50
 MOST_MEMORY = 32 * 1024 * 1024
 
 
@@ -29,7 +30,36 @@ def get_history(bench: Bench) -> list[Line]:
                 lambda: seconds(session.get_history),
                 lambda: seconds(lambda: scan(connection)),
                 runs=bench.sizes.runs,
-                target=1.5,
+                target=0.7,
+            )
+        ]
+
+
+def newest(bench: Bench) -> list[Line]:
+    """The newest messages of a long conversation, against the same rows."""
+    number = bench.sizes.history
+    with (
+        opened(bench.conversations.store(number)) as sessions,
+        raw(bench.conversations.raw(number)) as connection,
+    ):
+        session = sessions.session()
+        rows = f"SELECT text FROM body ORDER BY seq DESC LIMIT {NEWEST}"
+
+        def ours() -> object:
+            return session.get_recent_history(max_messages=NEWEST).messages
+
+        def floor() -> object:
+            return [json.loads(text) for (text,) in reversed(connection.execute(rows).fetchall())]
+
+        assert ours() == floor()
+        return [
+            interleave(
+                f"get_recent_history(max_messages={NEWEST}) of {number:,}",
+                "SELECT of the same rows + json.loads",
+                lambda: seconds_each([ours] * bench.sizes.calls),
+                lambda: seconds_each([floor] * bench.sizes.calls),
+                runs=bench.sizes.runs,
+                target=1.2,
             )
         ]
 

@@ -18,8 +18,9 @@ from tests.benchmarks.importing import import_export
 from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
-from tests.benchmarks.reading import get_history, history_memory
+from tests.benchmarks.reading import get_history, history_memory, newest
 from tests.benchmarks.searching import search_append, search_first, search_share, search_word
+from tests.benchmarks.starting import import_and_open
 from tests.benchmarks.whole import disk, first_read, list_sessions, whole_store
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -30,6 +31,9 @@ BENCHMARKS: dict[str, Benchmark] = {
         grow_reply,
         append_batch,
         get_history,
+        newest,
+        disk,
+        import_and_open,
         long_reads,
         long_append,
         history_memory,
@@ -50,7 +54,6 @@ BENCHMARKS: dict[str, Benchmark] = {
         long_tree,
         verify,
         rebuild,
-        disk,
         import_batch,
         append_spread,
         list_sessions,

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import json
+import warnings
 from math import isfinite
 from pathlib import Path
+from xml.etree import ElementTree
 
+import attrs
 import pytest
 
+from tests.benchmarks import plot, profile
+from tests.benchmarks.bench import Bench
+from tests.benchmarks.material import messages
 from tests.benchmarks.measure import TINY, Line, compare_bytes, interleave
+from tests.benchmarks.pages import DESIGN, PERFORMANCE, README, replace
+from tests.benchmarks.peers import show
+from tests.benchmarks.peers.command import SHORT, compare
+from tests.benchmarks.peers.compare import Cell, Row, Unable
+from tests.benchmarks.peers.compare import interleave as peers_interleave
+from tests.benchmarks.peers.field import NEEDLE, conversation
+from tests.benchmarks.peers.roster import PEERS, named
+from tests.benchmarks.peers.show import Comparison, beaten, from_json, markdown
 from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import amount, as_json, plain, print_table
 
@@ -25,6 +39,128 @@ def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     print_table([line for _, line in lines])
     assert "ratio" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """The store and the floors, without a peer."""
+    return compare(TINY, tmp_path_factory.mktemp("peers"), ["nobody"])
+
+
+def test_the_same_work_is_done_by_all(comparison: Comparison) -> None:
+    names = {"ours", "apsw", "sqlite3"}
+    assert {row.name for row in comparison.rows} > set(SHORT)
+    for row in comparison.rows:
+        assert set(row.cells) == names
+        for cell in row.cells.values():
+            assert (cell.value is None) == (cell.reason is not None)
+            assert cell.value is None or (isfinite(cell.value) and cell.value >= 0)
+        assert row.cells["ours"].ratio == 1
+    assert set(comparison.compared.values()) == {"wal, full"}
+    assert comparison.by_default == {"ours": "wal, full", "apsw": "delete, full", "sqlite3": "delete, full"}
+
+
+def test_a_comparison_is_read_back_as_it_was_written(comparison: Comparison) -> None:
+    assert from_json(show.as_json(comparison)) == comparison
+
+
+def test_a_table_says_why_something_is_not_done(comparison: Comparison) -> None:
+    lines = markdown(comparison.rows, list(comparison.compared))
+    assert len({line.count(" | ") for line in lines[:10]}) == 1
+    (branch,) = (line for line in lines if line.startswith("| branch"))
+    assert "–<sup>" in branch
+    assert any("no branches" in line for line in lines)
+    assert "no branches" in show.plain(comparison.rows, {})
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in PEERS])
+def test_a_peer_keeps_what_it_is_given(name: str, tmp_path: Path) -> None:
+    entry = named(name)
+    if (reason := entry.missing()) is not None:
+        pytest.skip(f"the peer {name} needs what isn't there: {reason}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # theirs
+        store = entry.load()(tmp_path / "one.db", "full")
+        assert store.settings() == "wal, full"
+        store.fill(conversation(40))
+        assert len(store.everything()) == 40
+        store.append(store.prepare(messages(1, seed=1)[0]))
+        store.append_turn([store.prepare(message) for message in messages(3, seed=2)])
+        assert len(store.everything()) == 44
+        if "newest" not in store.cannot:
+            assert len(store.newest(10)) >= 10
+        if "branch" not in store.cannot:
+            assert len(store.branch(20, store.prepare(messages(1, seed=3)[0]))) in (21, 22)
+            store.back()
+            assert len(store.everything()) == 44
+        if "edit" not in store.cannot:
+            store.edit(25, store.prepare(messages(1, seed=4)[0]))
+            assert len(store.everything()) == 44
+        if "delete" not in store.cannot:
+            store.delete(10)
+            assert len(store.everything()) == 43
+        if "search" not in store.cannot:
+            assert len(store.search(NEEDLE)) == 1
+        store.close()
+
+
+def test_who_is_missing_is_named() -> None:
+    entry = attrs.evolve(PEERS[0], needs=("nothing_of_this_name",))
+    assert entry.missing() == "nothing_of_this_name isn't installed"
+    assert attrs.evolve(entry, needs=("nothing_of_this_name.inner",)).missing() is not None
+    with pytest.raises(LookupError, match="'nobody'"):
+        named("nobody")
+
+
+def test_a_store_that_fails_says_so_and_the_others_go_on() -> None:
+    def fail() -> float:
+        raise Unable("fails: locked")
+
+    rounds = iter([2.0, 4.0, 6.0])
+    cells = peers_interleave({"ours": lambda: 2.0, "a": lambda: next(rounds), "b": fail}, rounds=3, budget=9)
+    assert cells == {"ours": Cell(2, 1), "a": Cell(4, 2), "b": Cell(reason="fails: locked")}
+
+
+def test_a_peer_is_before_us_only_where_it_is(comparison: Comparison) -> None:
+    row = Row("a", "a", "s", {"ours": Cell(2, 1), "apsw": Cell(1, 0.5), "llm": Cell(3, 1.5)})
+    assert not beaten(row)
+    assert beaten(attrs.evolve(row, cells={**row.cells, "agno": Cell(1, 0.5)}))
+
+
+def test_growth_is_drawn(tmp_path: Path) -> None:
+    times = plot.measure(Bench(TINY, tmp_path))
+    assert set(times) == set(plot.CALLS)
+    lines = plot.table({"one": [(10, 1e-6), (100, 20e-6)]})
+    assert lines[2] == "| one | 1.00 µs | 20.0 µs | 20 × |"
+    drawn = plot.picture({**times, "far": [(50, 1.0), (500, 2.0)]})
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    assert all(name in drawn for name in plot.CALLS)
+
+
+def test_a_profile_has_its_parts(tmp_path: Path) -> None:
+    found = profile.profiles(Bench(TINY, tmp_path))
+    assert [each.signals is None for each in found] == [False, False, True, True]
+    assert all(each.whole > 0 and each.statements > 0 and each.json > 0 and each.number >= 1 for each in found)
+    assert len(profile.table(found)) == 2 + len(found)
+
+
+def test_a_part_of_a_page_is_replaced_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- a: by hand -->\nold\n<!-- end of a -->\nafter\n")
+    for _ in range(2):
+        replace(page, "a", ["new", "\\1"])
+        assert page.read_text() == "before\n<!-- a: by hand -->\n\nnew\n\\1\n\n<!-- end of a -->\nafter\n"
+    with pytest.raises(LookupError, match="'b'"):
+        replace(page, "b", [])
+
+
+@pytest.mark.parametrize(
+    ("page", "name"), [(PERFORMANCE, "peers"), (PERFORMANCE, "growth"), (README, "peers"), (DESIGN, "profile")],
+    ids=["table", "growth", "readme", "profile"],
+)  # fmt: skip
+def test_the_docs_have_the_marks(page: Path, name: str) -> None:
+    text = page.read_text()
+    assert text.count(f"<!-- {name}: ") == text.count(f"<!-- end of {name} -->") == 1
 
 
 def test_a_ratio_is_the_median_of_the_pairs() -> None:
