@@ -22,6 +22,7 @@ import attrs
 from eventstore import EventStoreError, Session, Sessions
 from eventstore.testing import json_text
 from tests.crash.works import WORKS, do, small_files
+from tests.same_bytes import same_bytes
 
 PAGE = 2_048
 SECONDS = 20  # for one file
@@ -30,7 +31,7 @@ HANG = 3
 
 def make_whole(path: Path) -> None:
     """A store with something of everything in it, and a search index."""
-    with small_files(), Sessions(path, retain="all", durability="normal") as sessions:
+    with same_bytes(), small_files(), Sessions(path, retain="all", durability="normal") as sessions:
         for name, work in WORKS.items():
             do(work, sessions.session(name))
         sessions.session("large").append_message(

@@ -17,6 +17,7 @@ from eventstore import CannotOpen, DamagedStore, Message, NotAStore, Sessions, r
 from eventstore.testing import check_invariants, json_text
 from tests.laws.support import reads
 from tests.property.tables import tables
+from tests.same_bytes import same_bytes
 from tests.unit.files import everything, patch
 from tests.unit.talk import ids, message
 
@@ -68,7 +69,8 @@ class Written:
 
 @pytest.fixture(scope="module", params=["current", "all"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    return Written(tmp_path_factory.mktemp("recover") / "store.db", request.param)
+    with same_bytes():
+        return Written(tmp_path_factory.mktemp("recover") / "store.db", request.param)
 
 
 def _flip(raw: bytearray, chance: random.Random) -> None:
