@@ -117,7 +117,7 @@ class Follower(Generic[T]):
                 if reading.leaf_id is None and message_id != self._last():
                     yield from self._read_on()
             case Cleared() | SessionDeleted():
-                reading.emptied()
+                reading.cleared()
                 yield from self._put(0, len(self._ids), [])
             case Compacted() if reading.compacted:
                 yield from self._read_on()
@@ -131,7 +131,7 @@ class Follower(Generic[T]):
         reading = self._reading
         gone = set(message_ids)
         if reading.leaf_id in gone:
-            reading.emptied()
+            reading.lost()
             yield from self._put(0, len(self._ids), [])
         elif reading.has_overlays or (reading.leaf_id is None and self._last() in gone):
             yield from self._read_on()

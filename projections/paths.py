@@ -51,10 +51,14 @@ class Reading:
         self.has_overlays = False  # or had: deletes may then show and hide more than they name
         self._is_gone = False  # the leaf that was asked for isn't there
 
-    def emptied(self) -> None:
-        """The path was cleared, or the leaf that was asked for deleted."""
+    def cleared(self) -> None:
+        """The session was cleared: its summaries are gone too."""
         self.has_overlays = False
         self._is_gone = self.leaf_id is not None
+
+    def lost(self) -> None:
+        """The leaf that was asked for isn't there. Summaries may be: a message with its id may come below them."""
+        self._is_gone = True
 
     def is_moved_by(self, message_id: str) -> bool:
         """Whether the path changes when this message is new."""
@@ -74,7 +78,8 @@ class Reading:
         try:
             return (yield from self.first())
         except UnknownMessage:
-            self.emptied()
+            self.lost()
+            self.has_overlays = self.compacted  # none of them was read
             return Found(info.seq, 0, [])
 
     def end(self, places: Mapping[str, int], shown: int) -> Steps[Found | None]:
@@ -118,7 +123,7 @@ class Reading:
                     newest_first.append(message)
             self._is_gone = False
         except UnknownMessage:
-            self.emptied()
+            self.lost()
         return 0, newest_first[::-1]
 
 

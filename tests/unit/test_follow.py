@@ -153,6 +153,21 @@ def test_a_leaf_that_is_gone_leaves_nothing_until_it_is_back(followed: Followed)
         follow(session, [], leaf_id="b")
 
 
+@pytest.mark.parametrize("refreshed", [False, True])
+def test_a_leaf_comes_back_below_a_summary_that_goes(followed: Followed, refreshed: bool) -> None:
+    session = followed.session
+    branch = Followed(session, leaf_id="c")
+    session.add_compaction("they met", "a", "a")
+    session.delete_messages(["c"])
+    if refreshed:
+        branch.following.refresh()
+    session.append_message(message("c"))
+    assert len(branch.messages) == 3
+    session.delete_messages(["a"])
+    branch.check()
+    assert ids(branch.messages) == ["b", "c"]
+
+
 # ---- what comes late
 
 
