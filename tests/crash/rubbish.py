@@ -25,7 +25,6 @@ from tests.crash.works import WORKS, do, small_files
 
 PAGE = 2_048
 SECONDS = 20  # for one file
-HANG = 3
 
 
 def make_whole(path: Path) -> None:
