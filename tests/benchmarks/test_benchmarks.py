@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.benchmarks import measure
 from tests.benchmarks.measure import TINY, Line, compare_bytes, interleave
 from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import amount, as_json, plain, print_table
 
 
+@pytest.fixture
+def _no_collection() -> Iterator[None]:
+    """A collection before each pair of runs, among all that the tests hold, would take longer than the runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "gc", SimpleNamespace(collect=int, freeze=int, unfreeze=int))
+        yield
+
+
+@pytest.mark.usefixtures("_no_collection")
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(run([name], TINY, tmp_path))
