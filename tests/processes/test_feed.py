@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eventstore import Appended, Event, Message, Sessions
 from projections import follow
-from tests.processes.running import finish, hear, running, say, start
+from tests.processes.running import finish, hear, running, start
 from tests.unit.talk import Heard, message
 
 WRITES_AT_RANDOM = """
