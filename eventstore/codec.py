@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from eventstore import media, strict
-from eventstore.errors import InvalidMessage, NotSerializable
+from eventstore.errors import InvalidMessage
 from eventstore.media import Taken
 from eventstore.types import Message, MessageLike
 
@@ -213,8 +213,3 @@ def _in_stored_order(theirs: dict[str, Any], mine: dict[str, Any], stored: Mappi
             previous = key
     values = theirs | mine
     return {key: values[key] for key in order}
-
-
-def not_an_object(name: str, value: Any) -> NotSerializable:
-    """The error for a value that must be a JSON object and isn't."""
-    return NotSerializable(name, f"it must be an object (a mapping with string keys), not {type(value).__name__}")

@@ -52,11 +52,6 @@ class Compactor:
         self._threshold = tokens
         self._wait_for = 0
 
-    @property
-    def is_automatic(self) -> bool:
-        """Whether appends can make a compaction due."""
-        return self._function is not None and self._threshold is not None
-
     def compact(self, leaf_id: str | None) -> Compaction | None:
         """Compacts now. Raises what the function raises, `InvalidCompaction`, `UnknownMessage`, `InvalidArgument`."""
         self._store.database.check_writable()

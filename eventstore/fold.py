@@ -262,7 +262,7 @@ class Fold:
             self._chains.clear()
 
 
-def _insert(connection: Connection, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+def _insert(connection: Connection, sql: str, rows: Sequence[tuple[int | None, ...]]) -> None:
     if len(rows) == 1:
         connection.execute(sql, rows[0])
     else:

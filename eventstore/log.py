@@ -61,7 +61,7 @@ _COLUMNS = ", ".join(Envelope._fields)
 _INSERT = f"INSERT INTO event ({_COLUMNS}, body) VALUES (?{', ?' * 16})"
 
 
-Row = tuple[object, ...]
+Row = tuple[int | str | None, ...]
 
 
 def row_of(envelope: Envelope, body: str | None) -> Row:

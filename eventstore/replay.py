@@ -29,7 +29,6 @@ from eventstore.events import (
 from eventstore.log import Envelope
 from eventstore.types import Compaction, Message
 
-ERASED: dict[str, Any] = {"type": "erased"}
 WINDOW_EVENTS = 256
 WINDOW_BYTES = 4 * 1024 * 1024  # of bodies, after which a window ends
 

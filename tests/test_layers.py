@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import statistics
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ OURS, PROJECTIONS = sources("eventstore"), sources("projections")
 MODULES = OURS | PROJECTIONS
 
 
+@cache
 def parsed(module: str) -> ast.Module:
     return ast.parse(MODULES[module].read_text())
 
@@ -99,8 +101,13 @@ def only_for_types(tree: ast.Module) -> set[ast.AST]:
     }
 
 
-def imported(module: str) -> Iterator[tuple[str, str]]:
+@cache
+def imported(module: str) -> tuple[tuple[str, str], ...]:
     """(module, name) of everything that a module imports when it runs; the name is "" where a module is imported."""
+    return tuple(_imported(module))
+
+
+def _imported(module: str) -> Iterator[tuple[str, str]]:
     tree = parsed(module)
     skipped = only_for_types(tree)
     for node in ast.walk(tree):

@@ -23,7 +23,6 @@ from eventstore.exchange.ui_parts import IMAGE, data_url, file_part, reasoning_p
 from eventstore.exchange.values import list_of
 
 FORMAT = "ai-sdk"
-EXPRESSED = ("parts", "content", "toolInvocations", "reasoning", "experimental_attachments", "attachments")
 
 
 def express(message: dict[str, Any]) -> list[Part]:

@@ -45,6 +45,10 @@ class Kit:
     async def sleep(self, seconds: float) -> None:
         await (trio.sleep if self.is_trio else asyncio.sleep)(seconds)
 
+    def event(self) -> asyncio.Event | trio.Event:
+        """Set once, and waited for."""
+        return trio.Event() if self.is_trio else asyncio.Event()
+
     async def together(self, *functions: Test) -> None:
         """Runs all at once, to their ends."""
         if self.is_trio:
@@ -235,26 +239,30 @@ def test_a_transaction_belongs_to_its_task_and_others_wait(loop: str, path: Path
         async with AsyncSessions(path if place == "file" else place) as sessions:
             session = sessions.session()
             order: list[str] = []
+            begun, looked = kit.event(), kit.event()
 
             async def mine() -> None:
                 async with sessions.transaction():
                     await session.append_message(message("a"))
-                    await kit.sleep(0.05)
+                    begun.set()
+                    await looked.wait()
+                    await kit.sleep(0.02)  # both of them wait by now, or soon
                     order.append("mine")
                     assert ids(await session.get_history()) == ["a"]
                     async with sessions.transaction():
                         await session.append_message(message("b"))
 
             async def theirs() -> None:
-                await kit.sleep(0.02)
+                await begun.wait()
                 if place == "file":
                     assert await session.get_history() == []
                     assert await sessions.poll() == 0
+                looked.set()
                 await session.append_message(message("c"))
                 order.append("theirs")
 
             async def theirs_too() -> None:
-                await kit.sleep(0.02)
+                await begun.wait()
                 async with sessions.transaction():
                     order.append("theirs")
                     assert ids(await session.get_history())[:2] == ["a", "b"]

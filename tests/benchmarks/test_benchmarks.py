@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import attrs
 import pytest
 
-from tests.benchmarks import plot, profile
+from tests.benchmarks import measure, plot, profile
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.material import messages
 from tests.benchmarks.measure import TINY, Line, compare_bytes, interleave
@@ -27,6 +29,15 @@ from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import amount, as_json, plain, print_table
 
 
+@pytest.fixture
+def _no_collection() -> Iterator[None]:
+    """A collection before each pair of runs, among all that the tests hold, would take longer than the runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "gc", SimpleNamespace(collect=int, freeze=int, unfreeze=int))
+        yield
+
+
+@pytest.mark.usefixtures("_no_collection")
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(run([name], TINY, tmp_path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -100,7 +101,7 @@ def first_read(bench: Bench) -> list[Line]:
 
 
 def _newest(connection: apsw.Connection) -> None:
-    rows = connection.execute(
+    rows: list[tuple[Any, ...]] = connection.execute(
         "SELECT text FROM body ORDER BY seq DESC LIMIT ?", (RECENT_BYTES // MESSAGE_BYTES,)
     ).fetchall()
     for (text,) in reversed(rows):

@@ -1,8 +1,9 @@
 """Many real processes for little: the command is loaded once, and a fork runs each call with the streams asked for.
 
 `python -m tests.cli.forking` reads calls from standard input, a line each as JSON: {"arguments": [...], "stdout":
-"pipe" | "closed" | "full" | "missing", "as_nobody": true | false}, and answers each on a line: {"status": ...,
-"stderr": ...}. "closed" is a pipe that nobody reads any more, "full" a full disk, "missing" no stream at all.
+"file" | "closed" | "full" | "missing", "as_nobody": true | false}, and answers each on a line: {"status": ...,
+"stdout": ..., "stderr": ...}, bytes as latin-1. "closed" is a pipe that nobody reads any more, "full" a full disk,
+"missing" no stream at all; only of "file" anything is seen.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ import attrs
 from tests.cli.running import environment
 
 NOBODY = 65534
-Stdout = Literal["pipe", "closed", "full", "missing"]
+Stdout = Literal["file", "closed", "full", "missing"]
 
 
 @attrs.frozen
@@ -29,11 +30,19 @@ class Ended:
     """How a process ended."""
 
     status: int
+    stdout: bytes
     stderr: str
 
 
-def run_all(calls: Iterable[Iterable[object]], stdout: Stdout, cwd: Path, *, as_nobody: bool = False) -> list[Ended]:
-    """Runs calls one after the other, in this folder."""
+def run_all(
+    calls: Iterable[Iterable[object]],
+    stdout: Stdout,
+    cwd: Path,
+    *,
+    as_nobody: bool = False,
+    given: Mapping[str, str] | None = None,
+) -> list[Ended]:
+    """Runs calls one after the other, in this folder, in an environment with what is `given`."""
     lines = [
         json.dumps({"arguments": [str(each) for each in call], "stdout": stdout, "as_nobody": as_nobody})
         for call in calls
@@ -42,12 +51,13 @@ def run_all(calls: Iterable[Iterable[object]], stdout: Stdout, cwd: Path, *, as_
         [sys.executable, "-m", "tests.cli.forking"],
         input="\n".join(lines).encode(),
         cwd=cwd,
-        env=environment(PYTHONPATH=os.pathsep.join(sys.path), PYTHONDONTWRITEBYTECODE="1"),
+        env=environment(PYTHONPATH=os.pathsep.join(sys.path), PYTHONDONTWRITEBYTECODE="1", **(given or {})),
         capture_output=True,
         timeout=120,
         check=True,
     )
-    return [Ended(**json.loads(line)) for line in done.stdout.splitlines()]
+    answers = map(json.loads, done.stdout.splitlines())
+    return [Ended(answer["status"], answer["stdout"].encode("latin-1"), answer["stderr"]) for answer in answers]
 
 
 def main() -> None:
@@ -61,22 +71,23 @@ def main() -> None:
     for encoding in ("utf-16-le", "utf-16-be", "ascii"):  # who has no rights can't load them later
         "".encode(encoding)
     for line in sys.stdin.buffer.read().splitlines():
-        with tempfile.TemporaryFile() as stderr:
+        with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
             child = os.fork()
             if not child:
-                _run(json.loads(line), stderr.fileno())
+                _run(json.loads(line), stdout.fileno(), stderr.fileno())
             _, status = os.waitpid(child, 0)
-            stderr.seek(0)
-            said = stderr.read().decode()
-        print(json.dumps({"status": os.waitstatus_to_exitcode(status), "stderr": said}), flush=True)
+            for stream in (stdout, stderr):
+                stream.seek(0)
+            said = {"stdout": stdout.read().decode("latin-1"), "stderr": stderr.read().decode()}
+        print(json.dumps({"status": os.waitstatus_to_exitcode(status), **said}), flush=True)
 
 
-def _run(call: dict[str, Any], stderr: int) -> None:
+def _run(call: dict[str, Any], stdout: int, stderr: int) -> None:
     from eventstore.cli import main as command
 
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stderr, 2)
-    _redirect(call["stdout"])
+    _redirect(call["stdout"], stdout)
     if call["as_nobody"] and os.geteuid() == 0:  # modes don't bind root
         os.setgroups([])
         os.setgid(NOBODY)
@@ -99,7 +110,8 @@ def _run(call: dict[str, Any], stderr: int) -> None:
     os._exit(status)
 
 
-def _redirect(stdout: Stdout) -> None:
+def _redirect(stdout: Stdout, file: int) -> None:
+    """Gives the process the stream that was asked for, in the encoding that the interpreter chose for its own."""
     if stdout == "missing":
         os.close(1)
         sys.stdout = None
@@ -110,9 +122,9 @@ def _redirect(stdout: Stdout) -> None:
         reader, target = os.pipe()
         os.close(reader)
     else:
-        target = os.open(os.devnull, os.O_WRONLY)
+        target = file
     os.dup2(target, 1)
-    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False)
 
 
 if __name__ == "__main__":

@@ -303,7 +303,7 @@ def test_a_file_that_can_only_be_read(made: Path) -> None:
         before = contents(folder)
         calls = [call for call in CALLS if not needs_a_file(call)]
         given = [[*call, "--db", store] for call in calls]
-        for call, ended in zip(calls, run_all(given, "pipe", folder, as_nobody=True), strict=True):
+        for call, ended in zip(calls, run_all(given, "file", folder, as_nobody=True), strict=True):
             writes = COMMANDS[call[0]].file != "reads" and "--dry-run" not in call
             assert (ended.status, ended.stderr.count("\n")) == (int(writes), int(writes)), (call, ended.stderr)
             assert not writes or ended.stderr.startswith(f"eventstore: {store}: ")

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.forking import run_all
 from tests.cli.running import COMMAND, environment, make_store, message, process
 
-COUNT = 1_500  # messages: their text is more than a pipe holds
+COUNT = 1_000  # messages: their text is more than a pipe holds
 
 
 def said(number: int) -> str:
@@ -45,13 +46,12 @@ def test_a_reader_that_has_seen_enough_ends_it_in_silence(store: Path, arguments
 @pytest.mark.parametrize("given", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX"}])
 def test_no_encoding_is_too_small(tmp_path: Path, given: dict[str, str]) -> None:
     store = make_store(tmp_path / "s.db", messages=[message("m", said(0))])
-    encoding = given.get("PYTHONIOENCODING", "utf-8")
-    for arguments in (["show", "chat"], ["tree", "chat"], ["tree", "chat", "--json"], ["sessions"], ["--help"]):
-        options = [] if arguments == ["--help"] else ["--db", store]
-        done = process(*arguments, *options, cwd=tmp_path, given={**given, "COLUMNS": "40"})
-        assert (done.returncode, done.stderr) == (0, b"")
-        done.stdout.decode(encoding)
-        assert b"\x1b" not in done.stdout
+    calls = (["show", "chat"], ["tree", "chat"], ["tree", "chat", "--json"], ["sessions"])
+    of_store = [[*call, "--db", store] for call in calls]
+    for ended in run_all([*of_store, ["--help"]], "file", tmp_path, given={**given, "COLUMNS": "40"}):
+        assert (ended.status, ended.stderr) == (0, "")
+        assert ended.stdout.decode(given.get("PYTHONIOENCODING", "utf-8"))
+        assert b"\x1b" not in ended.stdout
 
 
 def test_an_export_is_utf8_whatever_the_encoding(store: Path) -> None:
@@ -69,9 +69,9 @@ def test_pipes_and_files_go_in(store: Path, tmp_path: Path) -> None:
     )
     assert done.stderr == b""
     assert done.stdout.splitlines() == [
-        b"chat: 1,500 new messages, 0 known",
-        b"chat: 0 new messages, 1,500 known",
-        b"chat: 0 new messages, 1,500 known",
+        b"chat: 1,000 new messages, 0 known",
+        b"chat: 0 new messages, 1,000 known",
+        b"chat: 0 new messages, 1,000 known",
     ]
 
 
@@ -166,11 +166,11 @@ def test_a_terminal_shows_progress_and_no_control_characters_of_the_text(store: 
     status, text = on_a_terminal("import", "out.jsonl", "--db", "new.db", cwd=tmp_path)
     assert status == 0
     assert "importing out.jsonl" in text
-    assert "chat: 1,500 new messages, 0 known" in text
+    assert "chat: 1,000 new messages, 0 known" in text
     status, text = on_a_terminal("verify", "--db", "new.db", cwd=tmp_path)
     assert status == 0
     assert "checking" in text
-    assert "no problems in 1,500 events" in text
+    assert "no problems in 1,000 events" in text
     status, text = on_a_terminal("show", "chat", "--db", store, cwd=tmp_path, columns=60)
     assert status == 0
     assert text.count("\\x1b[31m \\x9b \\ud83d") == COUNT

@@ -1,7 +1,4 @@
-"""What each recorded operation is called here: one function an operation, over the public API only.
-
-An operation that needs a method which sessions don't have belongs to a part that isn't built yet.
-"""
+"""What each recorded operation is called here: one function an operation, over the public API only."""
 
 from __future__ import annotations
 
@@ -11,22 +8,10 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, TypeAlias
 
-import attrs
-
-import eventstore
 from eventstore import Message, Session
-from tests.conformance.recording import Operation, Recording
+from tests.conformance.recording import Operation
 
-Run: TypeAlias = Callable[[Any, Operation], Any]
-"""Takes a `Session`. Untyped, since a session lacks the methods of the parts that aren't built yet."""
-
-
-@attrs.frozen
-class Call:
-    """The method of `Session` that an operation needs, and how to call it."""
-
-    method: str
-    run: Run
+Call: TypeAlias = Callable[[Session, Operation], Any]
 
 
 def snake_case(name: str) -> str:
@@ -89,44 +74,29 @@ def summarise_recent(session: Session, operation: Operation) -> dict[str, Any]:
 
 
 CALLS: dict[str, Call] = {
-    "append": Call(
-        "append_message", lambda s, op: s.append_message(op["message"], **options(op, "parentId", "source"))
-    ),
-    "update": Call("update_message", lambda s, op: s.update_message(op["message"], **options(op, "source"))),
-    "upsert": Call(
-        "upsert_message", lambda s, op: s.upsert_message(op["message"], **options(op, "parentId", "source"))
-    ),
-    "delete": Call("delete_messages", lambda s, op: s.delete_messages(op["ids"])),
-    "clear": Call("clear_messages", lambda s, op: s.clear_messages()),
-    "import": Call("import_message", import_one),
-    "appendMany": Call("append_messages", append_many),
-    "deleteRange": Call("delete_messages", delete_range),
-    "getHistory": Call("get_history", lambda s, op: s.get_history(**options(op, "leafId", "newestFirst"))),
-    "history": Call("history", take_history),
-    "historyBatches": Call("history_batches", read_batches),
-    "historySummary": Call("get_history", summarise_history),
-    "getRecentHistory": Call(
-        "get_recent_history", lambda s, op: s.get_recent_history(op["maxBytes"], **options(op, "leafId"))
-    ),
-    "recentSummary": Call("get_recent_history", summarise_recent),
-    "getHistoryRowStats": Call("get_history_row_stats", lambda s, op: s.get_history_row_stats(**options(op, "leafId"))),
-    "getMessage": Call("get_message", lambda s, op: s.get_message(op["id"])),
-    "getLatestLeaf": Call("get_latest_leaf", lambda s, op: s.get_latest_leaf()),
-    "getBranches": Call("get_branches", lambda s, op: s.get_branches(op["id"])),
-    "getCompactions": Call("get_compactions", lambda s, op: s.get_compactions()),
-    "addCompaction": Call("add_compaction", lambda s, op: s.add_compaction(op["summary"], op["from"], op["to"])),
-    "compact": Call("compact", lambda s, op: s.compact(**options(op, "leafId"))),
-    "search": Call("search", lambda s, op: s.search(op["query"], **options(op, "limit"))),
+    "append": lambda s, op: s.append_message(op["message"], **options(op, "parentId", "source")),
+    "update": lambda s, op: s.update_message(op["message"], **options(op, "source")),
+    "upsert": lambda s, op: s.upsert_message(op["message"], **options(op, "parentId", "source")),
+    "delete": lambda s, op: s.delete_messages(op["ids"]),
+    "clear": lambda s, op: s.clear_messages(),
+    "import": import_one,
+    "appendMany": append_many,
+    "deleteRange": delete_range,
+    "getHistory": lambda s, op: s.get_history(**options(op, "leafId", "newestFirst")),
+    "history": take_history,
+    "historyBatches": read_batches,
+    "historySummary": summarise_history,
+    "getRecentHistory": lambda s, op: s.get_recent_history(op["maxBytes"], **options(op, "leafId")),
+    "recentSummary": summarise_recent,
+    "getHistoryRowStats": lambda s, op: s.get_history_row_stats(**options(op, "leafId")),
+    "getMessage": lambda s, op: s.get_message(op["id"]),
+    "getLatestLeaf": lambda s, op: s.get_latest_leaf(),
+    "getBranches": lambda s, op: s.get_branches(op["id"]),
+    "getCompactions": lambda s, op: s.get_compactions(),
+    "addCompaction": lambda s, op: s.add_compaction(op["summary"], op["from"], op["to"]),
+    "compact": lambda s, op: s.compact(**options(op, "leafId")),
+    "search": lambda s, op: s.search(op["query"], **options(op, "limit")),
 }
-NEEDED_METHODS = {name: call.method for name, call in CALLS.items()} | {"setCompaction": "on_compaction"}
-PARTS = {
-    "search": "search",
-    "on_compaction": "compaction",
-    "compact": "compaction",
-    "add_compaction": "compaction",
-    "get_compactions": "compaction",
-}
-"""The parts that methods belong to, where that isn't the core."""
 
 SILENT = {"appendMany", "deleteRange"}
 """Operations that the recordings show no events of: they stand for thousands of calls."""
@@ -134,30 +104,3 @@ UNCOMPARED_RESULTS = {"delete", "import", "setCompaction"}
 """Operations whose result the reference doesn't give, or gives in a form that means nothing here."""
 SKIPPED = {"$probe"}
 """Operations that look at the reference's own tables."""
-
-
-def missing_parts(recording: Recording) -> list[str]:
-    """The parts that the recording needs and that aren't built yet."""
-    missing = set()
-    for operation in recording.operations():
-        method = NEEDED_METHODS.get(operation["op"])
-        if method is not None and not hasattr(Session, method):
-            missing.add(PARTS.get(method, method))
-        if has_provider_fields(operation.get("message")) and not hasattr(eventstore, "strip_openai_ephemera"):
-            missing.add("strip_openai_ephemera")
-    return sorted(missing)
-
-
-def has_provider_fields(message: Any) -> bool:
-    """Whether the reference cleans the message up when it is written: OpenAI's item ids, or blank reasoning."""
-    match message:
-        case {"parts": list() as parts}:
-            return any(is_cleaned(part) for part in parts if isinstance(part, dict))
-        case _:
-            return False
-
-
-def is_cleaned(part: dict[str, Any]) -> bool:
-    fields = [part.get("providerMetadata"), part.get("callProviderMetadata")]
-    blank_reasoning = part.get("type") == "reasoning" and not part.get("text", "").strip()
-    return blank_reasoning or any("openai" in field for field in fields if field)

@@ -11,8 +11,16 @@ from typing import Any
 
 import attrs
 
-import eventstore
-from eventstore import Compacted, Event, EventStoreError, Message, Session, Sessions, UnknownMessage
+from eventstore import (
+    Compacted,
+    Event,
+    EventStoreError,
+    Message,
+    Session,
+    Sessions,
+    UnknownMessage,
+    strip_openai_ephemera,
+)
 from projections import mirror
 from tests.conformance.calls import CALLS, SILENT, SKIPPED
 from tests.conformance.names import Names
@@ -103,7 +111,7 @@ class Replay:
         session = self._session(operation)
         if operation["op"] == "setCompaction":
             return self.summarizers.register(session, operation)
-        return CALLS[operation["op"]].run(session, operation)
+        return CALLS[operation["op"]](session, operation)
 
     def _make_root(self, operation: Operation) -> None:
         """Go on as the reference did, which makes a root of a message whose parent is unknown."""
@@ -129,7 +137,7 @@ def replay(recording: Recording, folder: Path) -> Iterator[tuple[Step, Observed]
     shutil.copyfile(empty, path)
     chosen: Mapping[str, Any] = {
         "reserved_metadata_keys": recording.reserved_metadata_keys,
-        "prepare": getattr(eventstore, "strip_openai_ephemera", None),
+        "prepare": strip_openai_ephemera,
         "durability": "normal",
     }
     with Sessions(path, **chosen) as sessions:

@@ -1,4 +1,4 @@
-"""The runner notices what it is there to notice: tampered recordings, stale entries of the list, missing parts."""
+"""The runner notices what it is there to notice: tampered recordings, stale entries of the list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conformance import calls
 from tests.conformance.__main__ import VECTORS, main
 from tests.conformance.compare import differences, pieces
 from tests.conformance.differences import DIFFERENCES
@@ -76,12 +75,6 @@ def test_a_listed_step_that_is_the_same_fails(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(DIFFERENCES, SAME, {"no reason at all": (3,)})
     found = judge(recording, tmp_path)
     assert (found.kind, found.ok) == (Kind.LISTED_BUT_SAME, False)
-
-
-def test_a_recording_that_needs_a_missing_method_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(calls.NEEDED_METHODS, "append", "append_by_thought")
-    found = judge(read_recording(VECTORS / f"{SAME}.json"), tmp_path)
-    assert (found.kind, found.lines) == (Kind.NOT_YET, ("append_by_thought",))
 
 
 def observed(**changes: Any) -> Observed:

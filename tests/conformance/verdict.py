@@ -1,4 +1,4 @@
-"""The verdict on a recording: the same, different on purpose, wrong, or not to be replayed yet."""
+"""The verdict on a recording: the same, different on purpose, or wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import attrs
 
-from tests.conformance.calls import missing_parts
 from tests.conformance.compare import differences
 from tests.conformance.differences import DIFFERENCES
 from tests.conformance.recording import Recording
@@ -19,19 +18,18 @@ class Kind(enum.Enum):
     ON_PURPOSE = "differs on purpose"
     DIFFERS = "differs"
     LISTED_BUT_SAME = "listed as different, but the same"
-    NOT_YET = "not yet"
 
 
 @attrs.frozen
 class Verdict:
-    """`lines` say why: the reasons of a difference on purpose, what is wrong, or the parts that are missing."""
+    """`lines` say why: the reasons of a difference on purpose, or what is wrong."""
 
     kind: Kind
     lines: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        return self.kind in (Kind.SAME, Kind.ON_PURPOSE, Kind.NOT_YET)
+        return self.kind in (Kind.SAME, Kind.ON_PURPOSE)
 
 
 def judge(recording: Recording, folder: Path) -> Verdict:
@@ -39,8 +37,6 @@ def judge(recording: Recording, folder: Path) -> Verdict:
 
     A step that differs must be on the list, and a step on the list must differ.
     """
-    if parts := missing_parts(recording):
-        return Verdict(Kind.NOT_YET, tuple(parts))
     reasons = DIFFERENCES.get(recording.name, {})
     listed = {number for steps in reasons.values() for number in steps}
     found = {

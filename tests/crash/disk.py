@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import apsw
 import attrs
@@ -163,7 +163,7 @@ class File(apsw.VFSFile):
             return b""
         return super().xRead(amount, offset)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         try:
             self._disk.call("write", self._path)
         except Torn:

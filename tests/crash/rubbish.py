@@ -26,7 +26,6 @@ from tests.same_bytes import same_bytes
 
 PAGE = 2_048
 SECONDS = 20  # for one file
-HANG = 3
 
 
 def make_whole(path: Path) -> None:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +16,13 @@ import pytest
 
 from docs.examples import chat_server
 from docs.examples.chat_server import create_app
-from eventstore import Message, Sessions
+from eventstore import Sessions
 from tests.examples.asgi import Client, running
 from tests.examples.commands import command_of
+from tests.examples.slow import Slow
 from tests.examples.waiting import connected, eventually
 from tests.processes.running import environment
 from tests.unit.talk import ids, message, reply
-
-
-class Slow:
-    """A model that says three words, each when it is let."""
-
-    def __init__(self) -> None:
-        self.let = asyncio.Semaphore(0)
-        self.asked: list[list[str]] = []
-
-    async def __call__(self, messages: list[Message]) -> AsyncIterator[str]:
-        self.asked.append(ids(messages))
-        for word in ("one ", "two ", "three"):
-            await self.let.acquire()
-            yield word
 
 
 def serve(path: Path, use: Callable[[Client, Slow], Awaitable[None]]) -> None:

@@ -21,7 +21,8 @@ from starlette.routing import Route
 
 from eventstore import UNCHECKED, AsyncSession, AsyncSessions, LeafChanged, Message, Sessions
 from tests.examples.asgi import Client, running
-from tests.unit.talk import ids, message, reply
+from tests.examples.slow import Slow
+from tests.unit.talk import message, reply
 
 
 def streaming_app(sessions: AsyncSessions, words: Callable[[list[Message]], AsyncIterator[str]]) -> Starlette:
@@ -60,24 +61,6 @@ def streaming_app(sessions: AsyncSessions, words: Callable[[list[Message]], Asyn
             yield
 
     return Starlette(routes=[Route("/", post, methods=["POST"])], lifespan=lifespan)
-
-
-class Slow:
-    """Says three words, each when it is let."""
-
-    def __init__(self) -> None:
-        self.let = asyncio.Semaphore(0)
-        self.asked: list[list[str]] = []
-
-    async def __call__(self, messages: list[Message]) -> AsyncIterator[str]:
-        self.asked.append(ids(messages))
-        for word in ("one ", "two ", "three"):
-            await self.let.acquire()
-            yield word
-
-    def speak(self, words: int) -> None:
-        for _ in range(words):
-            self.let.release()
 
 
 @pytest.fixture

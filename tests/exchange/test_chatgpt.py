@@ -39,11 +39,6 @@ def read_one(folder: Path, value: Any, *, keep_hidden: bool = False) -> Conversa
     return read
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("chatgpt")
-
-
 # ---- laws
 
 

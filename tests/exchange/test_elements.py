@@ -16,11 +16,6 @@ from eventstore.exchange.elements import Element, first_keys, read_elements
 from tests.exchange.mappings import JSON
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("elements")
-
-
 def read_in_chunks(path: Path, chunk: int) -> list[Element]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elements, "CHUNK", chunk)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import tracemalloc
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,23 +20,6 @@ from tests.exchange.exports import deep, exported, heard, message, same, stored
 from tests.exchange.reads import reads
 
 SAMPLES = Path(__file__).parent / "samples"
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Iterator[Sessions]:
-    with Sessions(tmp_path / "conversations.db", durability="normal") as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("jsonl")
-
-
-@pytest.fixture
-def there() -> Iterator[Sessions]:
-    with Sessions() as opened:
-        yield opened
 
 
 @given(writes(max_size=16), st.sampled_from(("current", "all")), st.sampled_from(("current", "all")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,6 @@ from eventstore import Sessions
 from eventstore.exchange import InvalidExport
 from eventstore.testing import json_text
 from tests.exchange.exports import deep, exported, heard, ids, joined, lines, message, small_export, stored
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Iterator[Sessions]:
-    with Sessions(tmp_path / "conversations.db", durability="normal") as opened:
-        yield opened
-
-
-@pytest.fixture
-def there() -> Iterator[Sessions]:
-    with Sessions() as opened:
-        yield opened
 
 
 def test_a_file_torn_anywhere_is_refused_and_its_session_not_written(

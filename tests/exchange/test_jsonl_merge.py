@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 
 from eventstore import ImportReport, Sessions
 from eventstore.testing import Write, json_text, writes
 from tests.exchange.exports import exported, heard, ids, message, stored
 from tests.exchange.reads import id_of, reads
-
-
-@pytest.fixture
-def sessions(tmp_path: Path) -> Iterator[Sessions]:
-    with Sessions(tmp_path / "conversations.db", durability="normal") as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("jsonl")
-
-
-@pytest.fixture
-def there() -> Iterator[Sessions]:
-    with Sessions() as opened:
-        yield opened
 
 
 @given(writes(max_size=8), writes(max_size=8), writes(max_size=4))

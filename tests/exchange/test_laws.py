@@ -45,11 +45,6 @@ def sessions() -> Iterator[Sessions]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("damaged")
-
-
 def test_every_format_has_samples_and_an_earlier_form() -> None:
     assert {sample.format for sample in SAMPLES} == set(EARLIER) == {format.FORMAT for format in FORMATS}
     inside = {f"{path.parent.name}/{path.name}" for path in FOLDER.glob("*/*")}

@@ -101,8 +101,8 @@ def test_a_tool_without_a_name_is_kept_whole() -> None:
 
 def test_many_openings_take_linear_time() -> None:
     text = '<details type="reasoning">' * 40_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert express_details(text) == [{"type": "text", "text": text}]
     many = express_details('<details type="reasoning">x</details>y' * 20_000)
     assert len(many) == 40_000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

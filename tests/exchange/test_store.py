@@ -28,11 +28,6 @@ def sessions(tmp_path: Path) -> Iterator[Sessions]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("store")
-
-
 def stored_counts(session: Session) -> tuple[int, int, int]:
     """Messages, branch points and leaves, by what the store answers."""
     infos = list(session.tree())

@@ -10,11 +10,11 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from eventstore import Sessions, StoreClosed, StoreForked
+from tests.unit.every_call import every_call
 from tests.unit.talk import Heard, ids, message
 
 
@@ -50,32 +50,11 @@ pytestmark = [
 ]
 
 
-def test_everything_is_refused_in_a_child(sessions: Sessions) -> None:
+def test_everything_is_refused_in_a_child(sessions: Sessions, tmp_path: Path) -> None:
     session = sessions.session()
     session.append_messages([message("a"), message("b")])
-    reading, tree, events = session.history(), session.tree(), sessions.events()
-    view = sessions.at(2)
-    calls: list[Callable[[], Any]] = [
-        lambda: sessions.latest_seq,
-        lambda: sessions.list_sessions(),
-        lambda: sessions.events(),
-        lambda: sessions.poll(),
-        lambda: sessions.at(0),
-        lambda: sessions.verify(),
-        lambda: sessions.rebuild(),
-        lambda: sessions.transaction().__enter__(),
-        lambda: sessions.subscribe(print),
-        lambda: session.subscribe(print, after=0),
-        lambda: session.append_message(message("c")),
-        lambda: session.get_history(),
-        lambda: session.history(),
-        lambda: session.info(),
-        lambda: next(reading),
-        lambda: next(tree),
-        lambda: next(events),
-        lambda: view.session().get_history(),
-        lambda: list(view.list_sessions()),
-    ]
+    reading = session.history()
+    calls = every_call(sessions, tmp_path / "copy.db")
 
     def work() -> None:
         for number, call in enumerate(calls):
@@ -88,7 +67,6 @@ def test_everything_is_refused_in_a_child(sessions: Sessions) -> None:
     session.append_message(message("c"))
     assert ids(session.get_history()) == ["a", "b", "c"]
     assert ids(reading) == ["a", "b"]
-    view.close()
 
 
 def test_a_child_is_refused_whatever_its_parent_was_doing(sessions: Sessions) -> None:

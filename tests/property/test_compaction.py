@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eventstore import InvalidCompaction, Session, Sessions, estimate_tokens, segments, totals, tree
@@ -165,7 +165,7 @@ def check_path(driver: Driver, session: Any, leaf_id: str) -> None:
 
 
 @given(operations=OPERATIONS)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=75)
 def test_every_read_of_every_path_is_what_the_rule_says(operations: list[tuple[Any, ...]]) -> None:
     with Sessions() as store:
         driver = Driver(store.session())
@@ -195,7 +195,7 @@ def test_every_read_of_every_path_is_what_the_rule_says(operations: list[tuple[A
 
 
 @given(operations=OPERATIONS, later=OPERATIONS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 def test_a_path_read_window_by_window_stays_that_of_the_first(
     operations: list[tuple[Any, ...]], later: list[tuple[Any, ...]]
 ) -> None:

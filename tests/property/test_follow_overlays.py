@@ -55,7 +55,7 @@ def perform(session: Session, step: Step, turn: int) -> None:
             session.add_compaction(f"summary {turn}", shown[first], shown[min(first + length, len(shown) - 1)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=35)
 @given(steps=st.lists(STEPS, min_size=8, max_size=40), polls=st.sets(st.integers(6, 46)))
 def test_lists_are_the_history(tmp_path_factory: pytest.TempPathFactory, steps: list[Step], polls: set[int]) -> None:
     path: Path = tmp_path_factory.mktemp("overlays") / "store.db"

@@ -70,7 +70,7 @@ def test_messages_come_in_every_shape(promise: Callable[[Message], bool]) -> Non
 def test_messages_are_narrowed() -> None:
     narrow = messages(ids=st.just("x"), roles=st.just("critic"))
     with pytest.raises(NoSuchExample):
-        find(narrow, lambda m: (m["id"], m["role"]) != ("x", "critic"), settings=QUICK)
+        find(narrow, lambda m: (m["id"], m["role"]) != ("x", "critic"), settings=settings(QUICK, max_examples=100))
 
 
 @given(conversations())

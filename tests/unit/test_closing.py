@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from eventstore import (
-    InvalidArgument,
-    Sessions,
-    StoreClosed,
-)
+from eventstore import InvalidArgument, Sessions, StoreClosed
+from tests.unit.every_call import every_call
 from tests.unit.talk import chain, ids, message
 
 
 def test_no_use_after_close(path: Path) -> None:
     sessions = Sessions(path)
-    session = sessions.session()
-    chain(session, "a", "b")
-    reading, tree, events = session.history(), session.tree(), sessions.events()
-    view = sessions.at(2)
+    chain(sessions.session(), "a", "b")
+    calls = every_call(sessions, path.with_name("copy.db"))
     sessions.close()
     sessions.close()
-    for call in (
-        lambda: sessions.latest_seq,
-        lambda: sessions.list_sessions(),
-        lambda: sessions.events(),
-        lambda: sessions.poll(),
-        lambda: sessions.at(0),
-        lambda: sessions.verify(),
-        lambda: sessions.rebuild(),
-        lambda: sessions.scavenge(),
-        lambda: sessions.prune(timedelta()),
-        lambda: sessions.prune(timedelta(), dry_run=True),
-        lambda: sessions.backup(path.with_name("copy.db")),
-        lambda: sessions.transaction().__enter__(),
-        lambda: sessions.subscribe(print),
-        lambda: sessions.subscribe(print, after=0),
-        lambda: session.subscribe(print),
-        lambda: session.get_history(),
-        lambda: session.history(),
-        lambda: session.tree(),
-        lambda: session.events(),
-        lambda: session.info(),
-        lambda: session.get_message("a"),
-        lambda: session.append_message(message("c")),
-        lambda: next(reading),
-        lambda: next(tree),
-        lambda: next(events),
-        lambda: view.session().get_history(),
-        lambda: list(view.list_sessions()),
-    ):
+    for call in calls:
         with pytest.raises(StoreClosed, match="closed"):
             call()
-    view.close()
     with Sessions(path) as again:
         assert ids(again.session().get_history()) == ["a", "b"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -160,7 +161,7 @@ def test_an_import_without_room_keeps_the_batches_before(sessions: Sessions, ses
 class FailingFile(apsw.VFSFile):
     """A file whose writes fail while `FailingDisk.fails` says so."""
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         if FailingDisk.fails:
             raise FailingDisk.fails
         super().xWrite(data, offset)
