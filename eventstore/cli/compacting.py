@@ -64,7 +64,7 @@ def compact(session_id: str, command: str, keep: int, leaf: str | None, path: st
             screen.json({**about, "compaction": compaction})
         elif done is None:
             screen.print("Nothing to compact.")
-            screen.hint(f"The first three messages stay as they are, and about {keep:,} tokens at the end (--keep).")
+            screen.hint(f"The first three messages and some {keep:,} tokens at the end stay: see --keep.")
         else:
             ends = f"{screen.name(done.from_message_id)} to {screen.name(done.to_message_id)}"
             screen.print(f"Compacted {ends}: about {before:,} tokens became {after:,}.")

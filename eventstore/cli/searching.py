@@ -86,7 +86,7 @@ def _siblings(session: Session, info: MessageInfo) -> list[str]:
 
 
 def _heading(screen: Screen, result: SearchResult, places: _Places) -> Iterator[Text]:
-    """The mark of the active path, session, id, role, place and time: in two lines where one is too narrow for all.
+    """The mark of the active path, session, id, role, place and time: in more lines where one is too narrow for all.
 
     Nothing is cut: the session and the id are what the next command is given.
     """
@@ -101,7 +101,7 @@ def _heading(screen: Screen, result: SearchResult, places: _Places) -> Iterator[
         yield line.append(" ").append_text(rest)
     else:
         yield line
-        yield Text(render.INDENT).append_text(rest)
+        yield from render.indented(screen, rest).split("\n")
 
 
 def _snippet(screen: Screen, result: SearchResult) -> Text:
