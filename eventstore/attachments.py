@@ -61,7 +61,8 @@ def read(connection: Connection, key: int, length: int) -> str:
     pieces = [media.encoded(data) for data in _slices(connection, key, length // 4 * 3)]
     base64 = pieces[0] if len(pieces) == 1 else "".join(pieces)
     if not length or len(base64) != length:
-        raise DamagedStore(f"bytes of attachment {key} are missing; verify() says more, a backup helps")
+        mend = "verify() says more; where there is no backup, recover() saves the rest"
+        raise DamagedStore(f"bytes of attachment {key} are missing; {mend}")
     return base64
 
 

@@ -48,7 +48,9 @@ def verify(store: Store, progress: Progress | None) -> VerifyReport:
             except driver.UNREADABLE as error:
                 if driver.is_of_a_caller(error):
                     raise
-                problems.append(f"it can't be read: {error}")
+                problem = f"it can't be read: {error}"
+                if problem not in problems:  # the next check stumbles over the same
+                    problems.append(problem)
         return VerifyReport(not problems, tuple(problems))
 
 

@@ -30,7 +30,10 @@ UNREADABLE = (apsw.Error, TypeError, ValueError, LookupError, AttributeError, Ar
 """What reading can raise: the driver's errors, and what rows that no version writes make of our code."""
 
 
-_DAMAGE = "the file is damaged or isn't laid out as this version writes it; verify() says more, a backup helps"
+_DAMAGE = (
+    "the file is damaged or isn't laid out as this version writes it; verify() says more; where there is no backup, "
+    "recover() saves what can be read"
+)
 _BESIDE = (
     "it, or the -wal and -shm files beside it, can't be opened; check the folder, and that its file system can share "
     "memory between processes, as a local disk's can"

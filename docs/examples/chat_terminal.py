@@ -165,4 +165,6 @@ class Chat(App[None]):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m docs.examples.chat_terminal chat.db SESSION  (any name; a new one begins a chat)")
     Chat(Path(sys.argv[1]), sys.argv[2]).run()

@@ -64,6 +64,7 @@ def compact(session_id: str, command: str, keep: int, leaf: str | None, path: st
             screen.json({**about, "compaction": compaction})
         elif done is None:
             screen.print("Nothing to compact.")
+            screen.hint(f"The first three messages and some {keep:,} tokens at the end stay: see --keep.")
         else:
             ends = f"{screen.name(done.from_message_id)} to {screen.name(done.to_message_id)}"
             screen.print(f"Compacted {ends}: about {before:,} tokens became {after:,}.")
@@ -77,7 +78,10 @@ def _run(command: str, prompt: str) -> str:
     ended = subprocess.run(command, shell=True, input=prompt.encode(), stdout=subprocess.PIPE, check=False)  # noqa: S602
     if ended.returncode:
         raise Failure(f"the command ended with status {ended.returncode}; nothing was changed: {command}")
-    return ended.stdout.decode(errors="replace").strip()
+    summary = ended.stdout.decode(errors="replace").strip()
+    if not summary:
+        raise Failure(f"the command said nothing; nothing was changed: {command}")
+    return summary
 
 
 @attrs.frozen

@@ -152,4 +152,5 @@ def _what_next(path: str | None, name: str) -> Iterator[str]:
         db = at_store(path)
     yield f"  eventstore tree {name}{db}"
     yield f"  eventstore show {name} --leaf sky-15{db}"
-    yield f"  eventstore import conversations.json{db}   # your export from ChatGPT"
+    yield f"  eventstore search grape{db}"
+    yield f"  eventstore import FILE{db}   # your export from ChatGPT, Claude.ai, ..."

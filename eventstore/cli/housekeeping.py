@@ -58,6 +58,8 @@ def prune(idle: timedelta, yes: bool, dry_run: bool, path: str, as_json: bool) -
             going = store.prune(idle, dry_run=True)
             _list(screen, going, as_json)
             if dry_run or not going:
+                if going and not as_json:
+                    screen.print(f"{render.count(len(going), 'session')} would go. Nothing was deleted.")
                 return
             if not click.confirm(f"Delete {render.count(len(going), 'session')}?", err=True):
                 screen.print("Nothing was deleted.")

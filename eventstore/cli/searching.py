@@ -45,7 +45,8 @@ def search(query: str, session_id: str | None, limit: int, path: str, as_json: b
             screen.hint("Fewer words find more; word* finds every word that begins so.")
         places = _Places(store)
         for result in results:
-            screen.print(_heading(screen, result, places), crop=not screen.is_narrow)
+            for line in _heading(screen, result, places):
+                screen.print(line)
             snippet = render.indented(screen, _snippet(screen, result))
             snippet.rstrip()
             screen.print(snippet)
@@ -84,17 +85,23 @@ def _siblings(session: Session, info: MessageInfo) -> list[str]:
     return [each["id"] for each in session.get_branches(info.parent_id)]
 
 
-def _heading(screen: Screen, result: SearchResult, places: _Places) -> Text:
-    """The mark of the active path, session, id, role, place and time."""
+def _heading(screen: Screen, result: SearchResult, places: _Places) -> Iterator[Text]:
+    """The mark of the active path, session, id, role, place and time: in more lines where one is too narrow for all.
+
+    Nothing is cut: the session and the id are what the next command is given.
+    """
     active = places.is_active(result)
     line = Text(screen.pick("●", "*") if active else screen.pick("○", "o"), style="bold" if active else "dim")
     line.append(f" {screen.name(shlex.quote(result.session_id))}", style="bold")
-    line.append(f" {screen.name(result.id)}", style="not bold dim")
+    rest = Text(screen.name(result.id), style="dim")
     role = screen.name(result.role)
-    line.append(f" {role}", style=f"not bold {render.STYLES.get(role, 'blue')}")
-    about = "  ".join((*places.about(screen, result), render.moment(result.created_at)))
-    line.append(f"  {about}", style="not bold dim")
-    return line
+    rest.append(f" {role}", style=f"not dim {render.STYLES.get(role, 'blue')}")
+    rest.append("  " + "  ".join((*places.about(screen, result), render.moment(result.created_at))))
+    if screen.width is None or line.cell_len + 1 + rest.cell_len <= screen.width:
+        yield line.append(" ").append_text(rest)
+    else:
+        yield line
+        yield from render.indented(screen, rest).split("\n")
 
 
 def _snippet(screen: Screen, result: SearchResult) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 from rich.text import Text
@@ -24,6 +24,8 @@ from eventstore.cli.frame import as_json, database, open_to_read
 from eventstore.cli.screen import Screen
 
 LAST = 10  # events shown when no cursor is given
+SESSION_COLUMNS = 20
+ID_COLUMNS = 9
 STYLES = {"append": "green", "import": "green", "update": "cyan", "delete": "red", "clear": "red"}
 
 
@@ -58,30 +60,38 @@ def _events(store: Sessions, after: int | None, follow: bool) -> Iterator[Event]
 
 
 def event_line(screen: Screen, event: Event) -> Text:
-    """An event on one line."""
+    """An event on one line. Where it will be cut, long names give way first, so that what it says has room."""
     text = Text(f"{event.seq:>6}  {event.recorded_at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-    text.append(screen.name(repr(event.session_id)), style="not dim bold")
+    text.append(_name(screen, repr(event.session_id), SESSION_COLUMNS), style="not dim bold")
     text.append(f"  {event.type}", style=f"not dim {STYLES.get(event.type, 'magenta')}")
     about, said = _about(event)
     if about:
-        text.append("  " + screen.name(about), style="dim")
+        text.append("  " + " ".join(_name(screen, each, ID_COLUMNS) for each in about), style="dim")
     if said:
         text.append("  " + render.cut(screen, said), style="not dim")
     return text
 
 
-def _about(event: Event) -> tuple[str, str]:
+def _name(screen: Screen, name: str, columns: int) -> str:
+    """A name, to so many columns where the line will be cut."""
+    text = Text(screen.name(name))
+    if screen.width is not None and not screen.is_narrow:
+        text.truncate(columns, overflow="ellipsis" if screen.has_unicode else "crop")
+    return text.plain
+
+
+def _about(event: Event) -> tuple[Sequence[str], str]:
     """(what an event is about: ids and roles; what it says)."""
     match event:
         case Appended(message=message) | Imported(message=message) | Updated(message=message):
-            return f"{message['id']} {message['role']}", render.preview(message)
+            return (message["id"], message["role"]), render.preview(message)
         case Deleted(message_ids=message_ids):
-            return " ".join(message_ids), ""
+            return message_ids, ""
         case LeafSelected(message_id=message_id):
-            return message_id, ""
+            return (message_id,), ""
         case MetadataChanged(metadata=metadata):
-            return "", strict.encode(metadata)
+            return (), strict.encode(metadata)
         case Compacted(compaction=compaction):
-            return f"{compaction.from_message_id} to {compaction.to_message_id}", compaction.summary
+            return (compaction.from_message_id, "to", compaction.to_message_id), compaction.summary
         case _:
-            return "", ""
+            return (), ""

@@ -87,9 +87,20 @@ def format_of(path: str | os.PathLike[str]) -> Format:
         if format.recognises(head):
             return format
     names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
-    raise InvalidExport(
-        path, 1, f"wanted an export of a known kind ({names}), found {'another' if head else 'nothing'}"
-    )
+    raise InvalidExport(path, 1, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
+
+
+def _kind_of(head: bytes) -> str:
+    """What a file is that isn't an export, and what to do with it, as far as its beginning says."""
+    if not head:
+        return "nothing: the file is empty"
+    if head.startswith(b"SQLite format 3\0"):
+        return "an SQLite database: if it is a store, open it with --db, or import what `eventstore export` makes of it"
+    if head.startswith(b"\x1f\x8b"):
+        return "a gzip file: unpack it with gunzip"
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        return "JSON of another kind"
+    return "another"
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:

@@ -37,6 +37,7 @@ def test_prune_asks_or_is_told(store: Path) -> None:
     assert dry.exit_code == 0
     assert "chat: 25 messages, last written" in dry.stdout
     assert "other\\x1b: 25 messages" in dry.stdout
+    assert dry.stdout.endswith("2 sessions would go. Nothing was deleted.\n")
     assert run("prune", "--idle", "0s", "--db", store).exit_code == 2
     assert run("prune", "--idle", "90d", "--yes", "--db", store).stdout == "No session has been idle for so long.\n"
     assert run("prune", "--idle", "999999999w", "--yes", "--db", store).exit_code == 0

@@ -67,3 +67,26 @@ def test_misuse(store: Path) -> None:
     assert run("search", "walk", "--limit", "-1", "--db", store).exit_code == 2
     missing = run("search", "walk", "--session", "nobody", "--db", store)
     assert (missing.exit_code, "no session 'nobody'" in missing.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_a_heading_says_all_whatever_the_width(tmp_path: Path, width: int) -> None:
+    path, name, ids = (
+        tmp_path / "s.db",
+        "openassistant:c0a71a0e-e7c0-eaf5-f2a8-e060182e1ebd",
+        ["3e9fb264" * 4, "bd05f71c" * 4],
+    )
+    with Sessions(path) as sessions:
+        sessions.session(name).append_messages([message(ids[0], "Where?"), message(ids[1], "There", "assistant")])
+        sessions.session("short").append_message(message("m", "there"))
+    lines = run("search", "there", "--db", path, COLUMNS=str(width)).stdout.splitlines()
+    told = f"{ids[1]} assistant  follows {ids[0]}"
+    at = next(number for number, line in enumerate(lines) if name in line)
+    if width == 200:
+        assert lines[at].startswith(f"● {name} {told}")
+    else:
+        assert lines[at] == f"● {name}"
+        assert lines[at + 1].startswith(f"  {ids[1][: width - 2]}")
+        assert max(map(len, lines[at + 1 :])) <= width
+        assert "".join(told.split()) in "".join("".join(lines[at + 1 :]).split())
+    assert any(line.startswith("● short m user") for line in lines) == (width >= 80)

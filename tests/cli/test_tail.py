@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from eventstore import Sessions
 from tests.cli.running import COMMAND, contents, environment, message, run
@@ -78,3 +79,22 @@ def test_it_follows_until_it_is_interrupted(store: Path) -> None:
             assert process.wait(20) == 130
         assert process.stdout.read() == b""
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_long_names_leave_room_for_what_is_said(tmp_path: Path, width: int) -> None:
+    path, name = tmp_path / "s.db", "openassistant:c0a71a0e-e7c0-eaf5-f2a8-e060182e1ebd"
+    with Sessions(path) as sessions:
+        sessions.session(name).append_messages([message("3e9fb264-5c93-7bf5-f007-17a0", "Hello there")])
+        sessions.session("国" * 40).append_messages([message("国" * 20, "你好")])
+    lines = run("tail", "--db", path, COLUMNS=str(width)).stdout.splitlines()
+    assert "  'openassistant:c0a7…  append" in lines[0]
+    assert max(map(cell_len, lines)) <= width
+    if width >= 80:
+        assert lines[0].rpartition("  ")[0].endswith("3e9fb264… user")
+        assert lines[0].rpartition("  ")[2][:4] in ("Hello ", "Hell")
+        assert lines[1].endswith("你好")
+    in_full = run("tail", "--db", path).stdout
+    assert name in in_full
+    assert "国" * 40 in in_full
+    assert name in run("tail", "--db", path, COLUMNS="40").stdout

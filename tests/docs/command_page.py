@@ -134,7 +134,11 @@ NOTES: Final[dict[str, str]] = {
         "shortened; files are named, without their content; control characters are spelt out. With several sessions, "
         "one document follows the other."
     ),
-    "search": "What a query means: [Sessions.search](sessions.md#search).",
+    "search": (
+        "What a query means: [Sessions.search](sessions.md#search). The command makes no index, since it opens the "
+        "store read-only: if no program has searched the store lately, each call takes "
+        "[the time of making one](../howto/search.md#what-it-costs)."
+    ),
     "stats": (
         "Of a store, messages are not read: it takes the sums of its sessions, a step of an index for each message, "
         "and a look at each page of the file. Of a session, its messages are read for their models."
@@ -176,8 +180,9 @@ line that says why; a pipe whose reader has gone ends a command in silence, with
 **For programs.** `--json` prints JSON in ASCII: a line for each thing of a list, or one object. What isn't JSON is made
 safe for a terminal: control characters that a message holds aren't obeyed, but spelt out.
 
-**On a terminal** there are colours (not with `NO_COLOR`), progress on standard error, and lines are cut to its width.
-In a pipe nothing is cut, unless `COLUMNS` says how wide the reader is.
+**On a terminal** there are colours (not with `NO_COLOR`), progress on standard error, and lines are cut to its width,
+where they hold nothing that the next command needs. In a pipe nothing is cut, unless `COLUMNS` says how wide the reader
+is.
 
 **Completion** in a shell: `eval "$(_EVENTSTORE_COMPLETE=bash_source eventstore)"` (or `zsh_source`, `fish_source`).
 """

@@ -190,6 +190,22 @@ def test_what_could_not_be_sent_is_sent_once(page: Page, server: Server, chat: s
         assert len(list(session.tree())) == 2
 
 
+def test_the_end_stays_in_sight_when_there_is_less_room_for_it(page: Page, server: Server, chat: str) -> None:
+    with server.session(chat) as session:
+        session.append_messages([message(f"m{number}", "some words\n" * 5) for number in range(20)])
+    shows(lambda: page.ids()[-1:], ["m19"])
+    eventually(page.at_end)
+    room = "return document.querySelector('main').clientHeight"
+    before = page.run(room)
+    page.run("document.getElementById('notice').textContent = 'a notice'")
+    eventually(lambda: page.run(room) < before)
+    eventually(page.at_end)
+    read = page.place("m18", scroll_to=page.run("return document.querySelector('main').scrollTop - 200"))
+    page.run("document.getElementById('notice').textContent = ''")
+    eventually(lambda: page.run(room) == before)
+    assert page.place("m18") == pytest.approx(read, abs=1.5)
+
+
 def test_half_an_emoji_is_sent_and_shown(page: Page, server: Server, chat: str) -> None:
     page.run("document.getElementById('text').value = 'cut \\ud83d'")
     page.send("")

@@ -122,6 +122,15 @@ def test_what_could_not_be_sent_is_told_and_kept(path: Path) -> None:
     use(path, using)
 
 
+@pytest.mark.parametrize("given", [[], ["chat.db"], ["chat.db", "talk", "more"]], ids=len)
+def test_a_call_without_its_arguments_says_how_it_is_called(given: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.examples.chat_terminal", *given], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("usage: python -m docs.examples.chat_terminal chat.db SESSION")
+
+
 def test_what_another_process_writes_appears(path: Path) -> None:
     async def using(app: Chat, pilot: Pilot[None], _session: Session) -> None:
         script = """

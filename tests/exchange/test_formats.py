@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from eventstore.exchange import FORMATS, format_of
+from eventstore.exchange import FORMATS, InvalidExport, format_of
 from eventstore.exchange.conversation import Conversation
 from eventstore.exchange.elements import HEAD
 from tests.exchange.mappings import counts
@@ -113,3 +115,21 @@ def test_a_file_is_recognised_by_a_part_of_it(path: Path, expected: object) -> N
     for end in range(min(least, len(whole)), len(whole), 97):
         head = whole[: min(end, HEAD)]
         assert next((format.FORMAT for format in FORMATS if format.recognises(head)), None) == name, head
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"", "nothing: the file is empty"),
+        (b"SQLite format 3\0" + bytes(100), "an SQLite database: if it is a store, open it with --db"),
+        (gzip.compress(b'{"messages": []}'), "a gzip file: unpack it with gunzip"),
+        (b' \xef\xbb\xbf\n{"a": 1}', "JSON of another kind"),
+        (b"# Notes\n", "another"),
+    ],
+    ids=["nothing", "a store", "gzip", "JSON", "text"],
+)
+def test_a_file_that_is_no_export_is_named_for_what_it_is(tmp_path: Path, content: bytes, found: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(InvalidExport, match="wanted an export of a known kind .*, found " + re.escape(found)):
+        format_of(path)

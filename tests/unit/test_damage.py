@@ -50,6 +50,21 @@ def test_pages_of_rubbish_are_damage(store: Path) -> None:
     with pytest.raises(DamagedStore) as caught, Sessions(store) as sessions:
         sessions.session().get_history()
     assert "verify()" in str(caught.value)
+    assert "recover()" in str(caught.value)
+
+
+def test_verify_says_each_thing_once(store: Path) -> None:
+    with Sessions(store) as sessions:
+        sessions.session().append_messages([message(f"m{n}", "x" * 500) for n in range(200)])
+    whole = store.read_bytes()
+    told = 0
+    for offset in range(20 * 2_048, len(whole), 40 * 2_048):
+        store.write_bytes(whole[:offset] + b"\xff" * 2_048 + whole[offset + 2_048 :])
+        with suppress(DamagedStore), Sessions(store, read_only=True) as sessions:
+            problems = sessions.verify().problems
+            assert len(set(problems)) == len(problems)
+            told += any("can't be read" in problem for problem in problems)
+    assert told
 
 
 def test_a_rotten_byte_of_a_body_is_found_by_verify(path: Path) -> None:
