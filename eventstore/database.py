@@ -26,7 +26,7 @@ from eventstore.errors import (
     StoreFull,
 )
 from eventstore.locking import WriteLock
-from eventstore.readers import Readers
+from eventstore.readers import Reader, Readers
 from eventstore.seams import reach
 
 R = TypeVar("R")
@@ -169,7 +169,8 @@ class Database:
     @contextmanager
     def private(self) -> Iterator[Connection]:
         """A connection of the caller's own, with temporary tables to use as it likes; closed at the end."""
-        with driver.translated(self.path), closing(self.open_private()) as connection:
+        reader = self.open_private()
+        with driver.translated(self.path), closing(reader.connection), reader.checked() as connection:
             yield connection
 
     def check_outside(self, what: str) -> None:
@@ -178,15 +179,16 @@ class Database:
         if self.in_transaction():
             raise InvalidArgument(f"{what} works with what is committed, so not inside transaction(): leave it first")
 
-    def open_private(self) -> Connection:
-        """As `private`, for a caller who keeps it and closes it. Raises `InvalidArgument` inside `transaction()`."""
+    def open_private(self) -> Reader:
+        """As `private`, for a caller who keeps it, checks it and closes it. Raises `InvalidArgument` inside
+        `transaction()`."""
         self.check_outside("at() or verify()")
         with driver.translated(self.path):
             if not self.in_memory:
-                return self._readers.open().connection
+                return self._readers.open()
             with self._lock.held():
                 assert self._writer is not None
-                return driver.open_copy(self._writer)
+                return Reader(driver.open_copy(self._writer))
 
     # ---- writing
 

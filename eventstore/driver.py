@@ -77,8 +77,9 @@ def fetch(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> lis
 
 
 def array_of(numbers: Iterable[int]) -> Any:
-    """Many integers as one binding, for `IN carray(?)`: a statement with a mark for each takes twice as long."""
-    return apsw.carray(array("q", numbers))
+    """Many integers as one binding, for `carray(?)`: a statement with a mark for each takes twice as long."""
+    values = array("q", numbers)
+    return apsw.carray(values) if values else None  # apsw has no empty one; of NULL, SQLite gives no row
 
 
 def fetch_one(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> Any:
