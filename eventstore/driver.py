@@ -19,6 +19,7 @@ from eventstore.errors import (
     CannotOpen,
     DamagedStore,
     EventStoreError,
+    InvalidArgument,
     NotAStore,
     ReadOnlyStore,
     StoreBusy,
@@ -37,10 +38,15 @@ _BESIDE = (
     "it, or the -wal and -shm files beside it, can't be opened; check the folder, and that its file system can share "
     "memory between processes, as a local disk's can"
 )
+_TOO_LONG = (
+    "an id, a role or a session's name is too long for one row of this SQLite (texts are split over rows, these aren't); "
+    "shorten it. Where a read says so, the file is damaged"
+)
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] = (
     (apsw.BusyError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
     (apsw.LockedError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
     (apsw.FullError, StoreFull, "the disk (or the database's size limit) is full; make room, nothing was written"),
+    (apsw.TooBigError, InvalidArgument, _TOO_LONG),
     (apsw.ReadOnlyError, ReadOnlyStore, "it can't be written; open it with read_only=True or change its permissions"),
     (apsw.NotADBError, NotAStore, "it isn't an SQLite database, so it isn't a conversation store"),
     (apsw.CorruptError, DamagedStore, _DAMAGE),
