@@ -34,7 +34,7 @@ from eventstore.events import (
     SessionDeleted,
     Updated,
 )
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
 from eventstore.recovering import recover

@@ -39,7 +39,7 @@ _BESIDE = (
     "memory between processes, as a local disk's can"
 )
 _TOO_LONG = (
-    "an id, a role or a session's name is too long for one row of this SQLite (texts are split over rows, these aren't); "
+    "an id, a role or a session's name is too long for one row of this SQLite, and isn't split over rows as texts are; "
     "shorten it. Where a read says so, the file is damaged"
 )
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] = (

@@ -82,7 +82,7 @@ class Store:
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
-        self.feed = Feed(self._read_log, self.committed_seq, sender)
+        self.feed = Feed(self._read_log, self.committed_seq, sender, database.in_transaction)
         database.commit_hook = self._committed
         self.due_hook: Callable[[str], object] = lambda _name: None  # called for sessions that grew, with no lock held
         self._grown = threading.local()  # the sessions that this thread's writes made longer

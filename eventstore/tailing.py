@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
 from eventstore.events import Event
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 
 if TYPE_CHECKING:
     from eventstore.store import Store
