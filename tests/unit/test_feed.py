@@ -238,7 +238,7 @@ def delivering(sessions: Sessions) -> Iterator[threading.Event]:
 def test_a_transaction_does_not_wait_for_listeners_that_wait_for_it(
     sessions: Sessions, session: Session, after: int | None, kept: bool
 ) -> None:
-    """A listener in another thread waits to write: who subscribes or polls inside a transaction waits for no delivery."""
+    """A listener in another thread waits to write: subscribing inside a transaction waits for no delivery."""
     heard, closed = Heard(), Heard()
     session.append_message(message("before"))
     with delivering(sessions) as go_on, suppress(ZeroDivisionError), sessions.transaction():
