@@ -35,7 +35,7 @@ from eventstore.events import (
     SessionDeleted,
     Updated,
 )
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
 from eventstore.session import Session

@@ -49,7 +49,7 @@ def append_message(
     if isinstance(draft, Overlay):
         store.database.check_writable()
         return _answer(draft)
-    with Write(store, name, draft.id) as write:
+    with Write(store, name, draft.id) as write, write.ending:
         return Appending(write, parent_id, expected_leaf).append(draft)
 
 
@@ -75,7 +75,7 @@ def append_messages(
     if not new:
         store.database.check_writable()
         return [_answer(draft) for draft in batch if isinstance(draft, Overlay)]
-    with Write(store, name) as write:
+    with Write(store, name) as write, write.ending:
         appending = Appending(write, parent_id, expected_leaf)
         if len(new) == len(batch) and appending.are_new(new):  # what most batches are
             return appending.append_run(new)

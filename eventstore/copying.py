@@ -278,7 +278,7 @@ def replay_into(
 
     Raises `InvalidArgument` when the session holds messages.
     """
-    with Write(store, name) as write:
+    with Write(store, name) as write, write.ending:
         if write.head.messages:
             raise InvalidArgument(
                 f"session {name!r} holds {write.head.messages} messages: copy into an empty one, or clear it first"

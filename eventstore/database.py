@@ -17,16 +17,9 @@ from typing import TypeVar
 from eventstore import driver, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
-from eventstore.errors import (
-    EventStoreError,
-    InvalidArgument,
-    ReadOnlyStore,
-    StoreClosed,
-    StoreForked,
-    StoreFull,
-)
+from eventstore.errors import EventStoreError, InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked, StoreFull
 from eventstore.locking import WriteLock
-from eventstore.readers import Readers
+from eventstore.readers import Reader, Readers
 from eventstore.seams import reach
 
 R = TypeVar("R")
@@ -49,6 +42,7 @@ class Database:
         self._pid = os.getpid()
         self._lock = WriteLock(path, busy_timeout)
         self._owner: int | None = None  # the thread whose transaction is open
+        self.number = 0  # of transactions begun
         self._depth = 0
         self._lost = False  # SQLite rolled the transaction back by itself
         self._closed = False
@@ -169,7 +163,8 @@ class Database:
     @contextmanager
     def private(self) -> Iterator[Connection]:
         """A connection of the caller's own, with temporary tables to use as it likes; closed at the end."""
-        with driver.translated(self.path), closing(self.open_private()) as connection:
+        reader = self.open_private()
+        with driver.translated(self.path), closing(reader.connection), reader.checked() as connection:
             yield connection
 
     def check_outside(self, what: str) -> None:
@@ -178,15 +173,16 @@ class Database:
         if self.in_transaction():
             raise InvalidArgument(f"{what} works with what is committed, so not inside transaction(): leave it first")
 
-    def open_private(self) -> Connection:
-        """As `private`, for a caller who keeps it and closes it. Raises `InvalidArgument` inside `transaction()`."""
+    def open_private(self) -> Reader:
+        """As `private`, for a caller who keeps it, checks it and closes it. Raises `InvalidArgument` inside
+        `transaction()`."""
         self.check_outside("at() or verify()")
         with driver.translated(self.path):
             if not self.in_memory:
-                return self._readers.open().connection
+                return self._readers.open()
             with self._lock.held():
                 assert self._writer is not None
-                return driver.open_copy(self._writer)
+                return Reader(driver.open_copy(self._writer))
 
     # ---- writing
 
@@ -197,29 +193,37 @@ class Database:
         assert self._writer is not None
         me = threading.get_ident()
         outer = self._depth if self._owner == me else 0
+        held = False
         try:
-            self._lock.acquire(patience)
+            held = self._lock.acquire(patience)
             if self._closed:  # meanwhile
                 self.check_open()
-            if self._lost:
-                raise self._lost_error()
             if not outer:
                 self._drop_leftovers()
+            if self._lost:
+                raise self._lost_error()
             if outer:
                 self._writer.execute(f"SAVEPOINT depth_{outer}")
             else:
                 driver.begin(self._writer, self._busy_timeout, patience)
-            self._owner, self._depth = me, outer + 1
+            self._owner, self._depth, self.number = me, outer + 1, self.number + (not outer)
         except BaseException as error:
-            self._lock.release()
+            if held and not outer:  # an interrupt may have come behind the BEGIN
+                with suppress(driver.Error):
+                    self._drop_leftovers()
+            try:  # noqa: SIM105 - no function of Python's, whose entry an interrupt could strike
+                self._lock.release()
+            except RuntimeError:  # it isn't this thread's
+                pass
             if isinstance(error, driver.Error):
                 raise driver.translate(error, self.path) from error
             raise
         return self._writer
 
     def _drop_leftovers(self) -> None:
-        """Rolls back what an interrupt (Ctrl-C) left open, where it struck between two steps of this class."""
+        """Rolls back what an interrupt (Ctrl-C) left open between two steps of this class. For who holds the lock."""
         assert self._writer is not None
+        self._lost = False
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
             self.rollback_hook(0)
@@ -239,11 +243,13 @@ class Database:
         finally:
             try:
                 if outermost:
-                    self._drop_leftovers()
                     self._owner = None
-                    self._lost = False
+                    self._drop_leftovers()
             finally:
-                self._lock.release()
+                try:  # noqa: SIM105 - as above
+                    self._lock.release()
+                except RuntimeError:  # an interrupt came first
+                    pass
         if outermost and committed:
             self.release_hook()
         if isinstance(error, driver.Error):

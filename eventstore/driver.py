@@ -17,6 +17,7 @@ from eventstore.errors import (
     CannotOpen,
     DamagedStore,
     EventStoreError,
+    InvalidArgument,
     NotAStore,
     ReadOnlyStore,
     StoreBusy,
@@ -38,10 +39,15 @@ _BESIDE = (
     "it, or the -wal and -shm files beside it, can't be opened; check the folder, and that its file system can share "
     "memory between processes, as a local disk's can"
 )
+_TOO_LONG = (
+    "an id, a role or a session's name is too long for one row of this SQLite, and isn't split over rows as texts are; "
+    "shorten it. Where a read says so, the file is damaged"
+)
 _TRANSLATIONS: tuple[tuple[type[apsw.Error], type[EventStoreError], str], ...] = (
     (apsw.BusyError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
     (apsw.LockedError, StoreBusy, "another connection kept it locked for longer than busy_timeout; try again"),
     (apsw.FullError, StoreFull, "the disk (or the database's size limit) is full; make room, nothing was written"),
+    (apsw.TooBigError, InvalidArgument, _TOO_LONG),
     (apsw.ReadOnlyError, ReadOnlyStore, "it can't be written; open it with read_only=True or change its permissions"),
     (apsw.NotADBError, NotAStore, "it isn't an SQLite database, so it isn't a conversation store"),
     (apsw.CorruptError, DamagedStore, _DAMAGE),
@@ -78,10 +84,11 @@ def fetch(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> lis
 
 
 def array_of(numbers: Iterable[int]) -> Any:
-    """Many integers as one binding, for `IN carray(?)`: a statement with a mark for each takes twice as long."""
+    """Many integers as one binding, for `carray(?)`: a statement with a mark for each takes twice as long."""
     from array import array  # batches need it
 
-    return apsw.carray(array("q", numbers))
+    values = array("q", numbers)
+    return apsw.carray(values) if values else None  # apsw has no empty one; of NULL, SQLite gives no row
 
 
 def fetch_one(connection: Connection, sql: str, bindings: Sequence[Any] = ()) -> Any:

@@ -4,89 +4,30 @@ What is committed is queued under the write lock, so in the log's order, and del
 thread at a time. A listener that writes finds its event behind the one it is hearing; one that raises is logged, and
 the others still hear. Before a store's own event goes what other processes have written since: the log is the feed.
 
-The registry is blinker's signal, for its senders and its users; delivery isn't its `send`, which stops at the first
-listener that raises and has no order.
+Delivery isn't the `send` of blinker's signal, which stops at the first listener that raises and has no order.
 """
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 import attrs
-from blinker import Signal
 
 from eventstore import codec
-from eventstore.errors import InvalidArgument
 from eventstore.events import Appended, Event, Imported, MetadataChanged, Updated
+from eventstore.listeners import Joining, Listener, OrderedSignal, Subscription, check_listener
 from eventstore.troubles import report
-
-Listener = Callable[[Event], object]
-
-
-class OrderedSet(dict[Any, None]):
-    """What blinker keeps the receivers of a sender in: in the order of their coming."""
-
-    def add(self, item: Any) -> None:
-        """Adds, keeping an older place."""
-        self.setdefault(item)
-
-    def discard(self, item: Any) -> None:
-        """Removes, if it is there."""
-        self.pop(item, None)
-
-    def remove(self, item: Any) -> None:
-        """Removes."""
-        del self[item]
-
-    def copy(self) -> OrderedSet:
-        """A copy in the same order."""
-        return OrderedSet(self)
-
-    def update(self, items: Iterable[Any]) -> None:  # type: ignore[override]
-        """Adds each."""
-        for item in items:
-            self.add(item)
-
-
-class OrderedSignal(Signal):
-    """A signal that keeps an order: those connected to all senders first, each lot in the order of its connecting."""
-
-    set_class = OrderedSet  # type: ignore[assignment]
-
-
-class Subscription:
-    """What undoes a subscription: call it, `close()` it, or leave its `with`. Doing it twice is no error."""
-
-    def __init__(self, close: Callable[[], object]) -> None:
-        self._close: Callable[[], object] | None = close
-
-    def close(self) -> None:
-        """Ends the subscription. No event comes after it."""
-        close, self._close = self._close, None
-        if close is not None:
-            close()
-
-    def __call__(self) -> None:
-        """As `close()`."""
-        self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
 
 
 class Feed:
     """Delivers a store's events to the receivers of `signal`.
 
     `read_log(after, upto)` gives the first events of the log with after < seq <= upto, `latest()` the newest committed
-    seq, and `sender(session_id)` the object that receivers are called with.
+    seq, `sender(session_id)` the object that receivers are called with, and `in_transaction()` tells whether this
+    thread keeps other threads from writing.
     """
 
     def __init__(
@@ -94,20 +35,22 @@ class Feed:
         read_log: Callable[[int, int], list[Event]],
         latest: Callable[[], int],
         sender: Callable[[str], object],
+        in_transaction: Callable[[], bool],
     ) -> None:
         self.signal = OrderedSignal()
         self.cursor = latest()  # the last seq delivered, or passed while nobody listened
         self._read_log = read_log
         self._latest = latest
         self._sender = sender
-        self._queue: deque[Event | int] = deque()  # an int: what the log holds up to it
-        self._delivery = threading.Lock()
+        self._in_transaction = in_transaction
+        self._queue: deque[Event | int | Joining] = deque()  # an int: what the log holds up to it
+        self._delivery = threading.RLock()
         self._deliverer: int | None = None  # the thread that is delivering
-        self._subscribing = 0
+        self._joining: set[Joining] = set()
 
     def is_listening(self) -> bool:
         """Whether anybody would hear an event, or is about to."""
-        return bool(self.signal.receivers) or self._subscribing > 0
+        return bool(self.signal.receivers) or bool(self._joining)
 
     def is_delivering(self) -> bool:
         """Whether this thread is inside a listener."""
@@ -137,47 +80,61 @@ class Feed:
         with self._delivery:
             return self._drain() + self._catch_up_to_latest()
 
+    @contextmanager
+    def _taking(self) -> Iterator[bool]:
+        """Holds the delivery lock for a block, and gives whether it does: a thread with an open transaction doesn't
+        wait for it, since a listener that another thread calls may be waiting to write."""
+        try:
+            yield self._delivery.acquire(blocking=not self._in_transaction())
+        finally:
+            with suppress(RuntimeError):  # it isn't this thread's: another one delivers, or an interrupt came first
+                self._delivery.release()
+
     def subscribe(
         self, listener: Listener, sender: object | None, replay: Callable[[int], Iterable[Event]] | None
     ) -> Subscription:
         """Connects a listener to one sender's events or (`None`) to all: from the log's head on, or first with the
-        events that `replay(upto)` gives, up to where the live ones begin."""
+        events that `replay(upto)` gives, up to where the live ones begin.
 
+        Inside a transaction, while another thread delivers, it begins behind what that one delivers: at the latest when
+        the transaction is committed, and before any event of it.
+        """
         check_listener(listener)
-        closed = False
-
-        def receiver(_sender: object, *, event: Event) -> None:
-            if not closed:  # also when it was closed by a listener that heard this event before
-                listener(event)
-
-        def close() -> None:
-            nonlocal closed
-            closed = True
-            self.signal.disconnect(receiver)
-
-        self._subscribing += 1
+        joining = Joining(listener, sender, replay)
+        self._joining.add(joining)  # from now on events are queued
         try:
             if self.is_delivering():
-                self._connect(receiver, sender, replay)
-            else:
-                with self._delivery:
+                self._join(joining)
+                return Subscription(lambda: self._leave(joining))
+            with self._taking() as free:
+                if free:
                     self._drain()
                     self._catch_up_to_latest()
-                    self._claimed(lambda: self._connect(receiver, sender, replay))
-        finally:
-            self._subscribing -= 1
-        return Subscription(close)
+                    self._claimed(lambda: self._join(joining))
+                else:
+                    self._queue.append(joining)
+        except BaseException:
+            self._leave(joining)
+            raise
+        return Subscription(lambda: self._leave(joining))
 
-    def _connect(
-        self, receiver: Callable[..., object], sender: object | None, replay: Callable[[int], Iterable[Event]] | None
-    ) -> None:
-        if replay is not None:
-            for event in replay(self.cursor):
-                self._call(receiver, self._sender(event.session_id), event)
-        if sender is None:
-            self.signal.connect(receiver, weak=False)
-        else:
-            self.signal.connect(receiver, sender=sender, weak=False)
+    def _join(self, joining: Joining) -> None:
+        if joining.replay is not None:
+            for event in joining.replay(self.cursor):
+                if event.seq > joining.told:
+                    joining.told = event.seq
+                    self._call(joining.receiver, self._sender(event.session_id), event)
+        if joining in self._joining:  # it wasn't closed meanwhile
+            if joining.sender is None:
+                self.signal.connect(joining.receiver, weak=False)
+            else:
+                self.signal.connect(joining.receiver, sender=joining.sender, weak=False)
+            self._joining.discard(joining)
+
+    def _leave(self, joining: Joining) -> None:
+        joining.closed = True
+        self._joining.discard(joining)
+        self.signal.disconnect(joining.receiver)
 
     # ---- with the delivery lock held
 
@@ -196,7 +153,9 @@ class Feed:
             self._deliverer = threading.get_ident()
             while self._queue:
                 item = self._queue.popleft()
-                if isinstance(item, int):
+                if isinstance(item, Joining):
+                    self._join_later(item)
+                elif isinstance(item, int):
                     delivered += self._catch_up(item)
                 elif isinstance(item, Appended) and not item.inserted:
                     self._dispatch(attrs.evolve(item, seq=self.cursor))
@@ -207,6 +166,17 @@ class Feed:
         finally:
             self._deliverer = None
         return delivered
+
+    def _join_later(self, joining: Joining) -> None:
+        """Lets in who couldn't wait. An interrupt leaves it in the queue, and who is told so far isn't told again."""
+        try:
+            self._join(joining)
+        except Exception:  # noqa: BLE001 - it is reported
+            self._leave(joining)
+            report("a subscription ended: what it wanted to hear first can't be read", exception=True)
+        except BaseException:
+            self._queue.appendleft(joining)
+            raise
 
     def _catch_up_to_latest(self) -> int:
         self._queue.append(self._latest())
@@ -254,14 +224,6 @@ class Feed:
         except Exception:  # noqa: BLE001 - it is reported
             told = "a listener raised at event %d (%s); the others still hear it"
             report(told, event.seq, event.type, exception=True)
-
-
-def check_listener(listener: object) -> None:
-    """Raises `InvalidArgument` for what can't be called as a listener, or would only make a coroutine."""
-    if not callable(listener):
-        raise InvalidArgument(f"a listener must be callable, not {type(listener).__name__}")
-    if inspect.iscoroutinefunction(listener):
-        raise InvalidArgument("a listener must be a plain function: nobody would await a coroutine function here")
 
 
 def own_copy(event: Event) -> Event:

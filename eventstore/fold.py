@@ -202,6 +202,8 @@ class Fold:
             if position is not None:
                 head.touch, head.leaf, head.leaf_chain = touch, position.seq, position.chain
                 return
+            if before is not None and before >= touch:
+                raise LookupError(f"event {touch}: it is linked to a later one")
             touch = before
         head.touch = head.leaf = head.leaf_chain = None
 

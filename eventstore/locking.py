@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from eventstore.errors import StoreBusy
 
@@ -16,19 +16,18 @@ class WriteLock:
         self._path = path
         self._busy_timeout = busy_timeout
         self._lock = threading.RLock()
+        self.release = self._lock.release
+        """Gives the lock back. Raises `RuntimeError` where it isn't this thread's: it was busy, or an interrupt came
+        first. Not a function of Python's, whose entry an interrupt could strike."""
 
-    def acquire(self, patience: float | None = None) -> None:
-        """Waits for the lock, `patience` seconds where that is less than `busy_timeout`. Raises `StoreBusy`."""
+    def acquire(self, patience: float | None = None) -> bool:
+        """Waits for the lock, `patience` seconds where that is less than `busy_timeout`: true, or `StoreBusy`."""
         timeout = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
         if not self._lock.acquire(timeout=timeout):
             raise StoreBusy(
                 f"{self._path}: another thread kept the store for longer than busy_timeout ({timeout} s); try again"
             )
-
-    def release(self) -> None:
-        """Gives the lock back. It may not be this thread's: it was busy, or an interrupt came first."""
-        with suppress(RuntimeError):
-            self._lock.release()
+        return True
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -37,4 +36,7 @@ class WriteLock:
             self.acquire()
             yield
         finally:
-            self.release()
+            try:  # noqa: SIM105 - `suppress` is a function of Python's
+                self.release()
+            except RuntimeError:
+                pass

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from eventstore import bodies, codec, tree
 from eventstore.clock import to_datetime
-from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.tree import Position, Range
+from eventstore.driver import Connection, array_of, fetch, fetch_one
+from eventstore.tree import Position
 from eventstore.types import Message, MessageInfo
 
 
@@ -107,6 +107,7 @@ _INFO_COLUMNS = (
     "coalesce(v.created_at, v.recorded_at, a.created_at, a.recorded_at)"
 )
 _INFO_JOINS = "JOIN event a ON a.seq = m.seq LEFT JOIN event v ON v.seq = m.current"
+_INFOS_AT_ONCE = 500
 
 
 def _info(row: Any, parent_id: str | None) -> MessageInfo:
@@ -123,12 +124,27 @@ def id_of(connection: Connection, position: Position | None) -> str | None:
 
 def info(connection: Connection, position: Position) -> MessageInfo:
     """One living message's info."""
-    row = fetch_one(
-        connection,
-        f"SELECT {_INFO_COLUMNS} FROM message m {_INFO_JOINS} WHERE m.chain = ? AND m.seq = ?",
-        position,
-    )
-    return _info(row, id_of(connection, tree.parent(connection, position)))
+    return infos(connection, [position])[0]
+
+
+_EACH_INFO = (
+    f"SELECT {_INFO_COLUMNS} FROM json_each(?) r CROSS JOIN message m ON m.chain = r.value ->> 0 "
+    f"AND m.seq = r.value ->> 1 CROSS {_INFO_JOINS} ORDER BY r.key"
+)
+_IDS = "SELECT e.seq, e.id FROM carray(?) c CROSS JOIN event e ON e.seq = c.value"
+
+
+def infos(connection: Connection, positions: Sequence[Position]) -> list[MessageInfo]:
+    """The infos of living messages here and there, in the order given."""
+    found = []
+    for start in range(0, len(positions), _INFOS_AT_ONCE):
+        some = positions[start : start + _INFOS_AT_ONCE]
+        above = tree.parents(connection, some)
+        ids: dict[int, str] = dict(fetch(connection, _IDS, (array_of(p.seq for p in above if p is not None),)))
+        rows = fetch(connection, _EACH_INFO, (json.dumps(some),))
+        for row, parent in zip(rows, above, strict=True):
+            found.append(_info(row, None if parent is None else ids[parent.seq]))
+    return found
 
 
 def stretch_infos(
@@ -163,7 +179,7 @@ def next_infos(
     found: list[tuple[Position, MessageInfo]] = []
     for chain in chains[bisect_left(chains, after.chain) :]:
         low = after.seq + 1 if chain == after.chain else 0
-        parent = tree.survivor(connection, tree.ranges_down(connection, Range(chain, low)))
+        parent = tree.parent(connection, Position(chain, low))
         stretch = Stretch(chain, low, tree.ENDLESS)
         infos = stretch_infos(connection, stretch, id_of(connection, parent), limit - len(found))
         found += [(Position(chain, info.seq), info) for info in infos]

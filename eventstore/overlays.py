@@ -54,7 +54,10 @@ def linked(overlay: Overlay, get: Callable[[int], Overlay]) -> Overlay:
     top = None if overlay.below is None else get(overlay.below).shown
     before = None if top is None else get(top)
     while before is not None and not before.goes_before(overlay):
-        before = None if before.earlier is None else get(before.earlier)
+        earlier = None if before.earlier is None else get(before.earlier)
+        if earlier is not None and earlier.last >= before.first:
+            raise LookupError(f"overlay {before.seq} comes before itself, by the file")
+        before = earlier
     if top is not None and before is not None and before.last >= overlay.first:
         return attrs.evolve(overlay, shown=top, earlier=None)
     return attrs.evolve(overlay, shown=overlay.seq, earlier=None if before is None else before.seq)

@@ -38,7 +38,29 @@ class Reader:
     """A reading connection and, where it takes no locks, what the file looked like when it was opened."""
 
     connection: Connection
-    seen: Seen | None
+    seen: Seen | None = None
+    readers: Readers | None = None  # that opened it
+
+    def is_current(self) -> bool:
+        """Whether the file is what the connection believes it to be."""
+        return self.seen is None or self.readers is None or self.seen == self.readers.look()
+
+    @contextmanager
+    def checked(self) -> Iterator[Connection]:
+        """The connection, for a block whose answer counts only if the file is the same at its end. Raises `StoreBusy`:
+        in place of an error too, for what was read may be neither the old nor the new state."""
+        try:
+            yield self.connection
+        except driver.UNREADABLE as error:
+            if not driver.is_of_a_caller(error):
+                self.check_unchanged()
+            raise
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Raises `StoreBusy` when what was read without locks was written to meanwhile."""
+        if self.seen is not None and self.readers is not None:
+            self.readers.check_unchanged(self.seen)
 
 
 class Readers:
@@ -55,32 +77,33 @@ class Readers:
     def lend(self) -> Iterator[Connection]:
         """A connection that shows one state until the block ends."""
         reader = self._take()
-        connection = reader.connection
-        try:
-            connection.execute("BEGIN")
-            yield connection
-        finally:
-            if connection.in_transaction:
-                connection.execute("COMMIT")
-            self._give_back(reader)
-        if reader.seen is not None:
-            self.check_unchanged(reader.seen)
+        with reader.checked() as connection:
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+                self._give_back(reader)
 
     def read_once(self, read: Callable[[Connection], R]) -> R:
         """What one statement reads: it shows one state by itself."""
         reader = self._take()
+        if reader.seen is not None:
+            with reader.checked():
+                return self._read_with(reader, read)
+        return self._read_with(reader, read)
+
+    def _read_with(self, reader: Reader, read: Callable[[Connection], R]) -> R:
         try:
-            found = read(reader.connection)
+            return read(reader.connection)
         finally:
             self._give_back(reader)
-        if reader.seen is not None:
-            self.check_unchanged(reader.seen)
-        return found
 
     def open(self) -> Reader:
         """A new connection. Where nobody has the file open, it creates no -wal and no -shm beside it."""
         if not self._read_only:
-            return Reader(driver.open_reader(self._path, self._busy_timeout), None)
+            return Reader(driver.open_reader(self._path, self._busy_timeout))
         opening.check_file(self._path, must_exist=True)
         seen = self.look()
         connection = driver.open_reader(self._path, self._busy_timeout, immutable=not seen.has_wal)
@@ -89,7 +112,7 @@ class Readers:
         except BaseException:
             connection.close()
             raise
-        return Reader(connection, None if seen.has_wal else seen)
+        return Reader(connection) if seen.has_wal else Reader(connection, seen, self)
 
     def attach(self, aside: Connection) -> Seen:
         """Attaches the file to a connection in memory, as `open` opens it."""
@@ -116,7 +139,7 @@ class Readers:
                 reader = self._idle.pop()
             except IndexError:
                 return self.open()
-            if reader.seen is None or reader.seen == self.look():
+            if reader.is_current():
                 return reader
             reader.connection.close()  # somebody has written, or is about to: what it believes is stale
 

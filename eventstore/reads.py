@@ -54,7 +54,7 @@ def get_leaves(connection: Connection, name: str) -> list[MessageInfo]:
     session = paths.find_session(connection, name)
     if session is None:
         return []
-    return [messages.info(connection, position) for position in tree.leaves(connection, session)]
+    return messages.infos(connection, tree.leaves(connection, session))
 
 
 def latest_leaf(connection: Connection, name: str, below: str | None) -> Position | None:

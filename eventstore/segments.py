@@ -75,6 +75,8 @@ class Descent:
             self._add(Stretch(chain, 0, end))
             self._ranges.popleft()
             return
+        if overlay.first > overlay.last or overlay.first_chain > overlay.last_chain:
+            raise LookupError(f"overlay {overlay.seq} starts behind its end, by the file")
         self._add(Stretch(chain, overlay.last + 1, end))
         self._show(connection, self._overlays.popleft())
         while self._ranges and self._ranges[0].chain != overlay.first_chain:

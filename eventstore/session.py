@@ -19,7 +19,7 @@ from eventstore import (
 )
 from eventstore.compaction import Compactor
 from eventstore.events import Event
-from eventstore.feed import Listener, Subscription
+from eventstore.listeners import Listener, Subscription
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
 from eventstore.tailing import INTERVAL

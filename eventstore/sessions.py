@@ -15,8 +15,8 @@ from eventstore import deleting, heads, log, opening, reads, replay, tailing
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
-from eventstore.feed import Listener, Subscription
 from eventstore.history import check_limit
+from eventstore.listeners import Listener, Subscription
 from eventstore.names import check_session_id
 from eventstore.session import Session
 from eventstore.store import Store

@@ -82,7 +82,7 @@ class Store:
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
-        self.feed = Feed(self._read_log, self.committed_seq, sender)
+        self.feed = Feed(self._read_log, self.committed_seq, sender, database.in_transaction)
         database.commit_hook = self._committed
         self.due_hook: Callable[[str], object] = lambda _name: None  # called for sessions that grew, with no lock held
         self._grown = threading.local()  # the sessions that this thread's writes made longer
@@ -120,15 +120,26 @@ class Store:
 
     @contextmanager
     def transaction(self, patience: float | None = None) -> Iterator[Connection]:
-        """`begin` and `end` around a block."""
-        outer = self.database.depth
+        """`begin` and `end` around a block.
+
+        An interrupt (Ctrl-C) may have struck as the `__exit__` of a block inside began: what that one left open is
+        rolled back here. Where it strikes as the outermost begins, this is closed once the error is let go.
+        """
+        outer, number = self.database.depth, None
         try:
-            yield self.begin(patience)
+            connection = self.begin(patience)
+            number = self.database.number
+            yield connection
             self.end(None)
         except BaseException as error:
-            if self.database.depth > outer:
-                self.end(error)
+            if number in (None, self.database.number):
+                self.end_all(outer, error)
             raise
+
+    def end_all(self, outer: int, error: BaseException) -> None:
+        """Rolls back all that is open beyond the depth `outer`."""
+        while self.database.depth > outer:
+            self.end(error)
 
     def _close_watchers(self) -> None:
         for watcher in list(self.watchers):

@@ -159,9 +159,9 @@ def shown(connection: Connection, session: int, end: int, limit: int) -> list[Sh
     """What a path shows whose last end is that of overlay `end`, newest first."""
     rows = fetch(
         connection,
-        "WITH RECURSIVE s(seq, n) AS (SELECT shown, 1 FROM overlay WHERE session = ?1 AND seq = ?2 UNION ALL "
-        "SELECT o.earlier, s.n + 1 FROM s CROSS JOIN overlay o ON o.session = ?1 AND o.seq = s.seq "
-        "WHERE o.earlier IS NOT NULL AND s.n < ?3) "
+        f"WITH RECURSIVE s(seq, n, upto) AS (SELECT shown, 1, {tree.ENDLESS} FROM overlay WHERE session = ?1 "
+        "AND seq = ?2 UNION ALL SELECT o.earlier, s.n + 1, o.first FROM s CROSS JOIN overlay o ON o.session = ?1 "
+        "AND o.seq = s.seq WHERE o.earlier IS NOT NULL AND s.n < ?3 AND o.last < s.upto) "
         f"{_SHOWN} FROM s CROSS JOIN overlay o ON o.session = ?1 AND o.seq = s.seq JOIN event e ON e.seq = o.seq "
         "ORDER BY s.n",
         (session, end, limit),
@@ -173,7 +173,7 @@ def shown_then(connection: Connection, session: int, end: int, upto: int) -> lis
     """As `shown`, all of them, as it was before the overlays came that are newer than `upto`."""
     rows = fetch(
         connection,
-        "WITH RECURSIVE s(seq) AS (SELECT ?2 UNION ALL SELECT o.below FROM s CROSS JOIN overlay o "
+        "WITH RECURSIVE s(seq) AS (SELECT ?2 UNION SELECT o.below FROM s CROSS JOIN overlay o "
         f"ON o.session = ?1 AND o.seq = s.seq WHERE o.below IS NOT NULL) SELECT {_QUALIFIED} "
         "FROM s CROSS JOIN overlay o ON o.session = ?1 AND o.seq = s.seq WHERE o.seq <= ?3",
         (session, end, upto),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
 from eventstore.events import Event
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 from eventstore.troubles import report
 
 if TYPE_CHECKING:

@@ -8,12 +8,15 @@ exclusive bound `fork` on the seqs of its parent chain. So
     the parent of X  the nearest living message below X on that path
     a delete         removing the row: what followed, or forked there, now follows the nearest survivor
 
-and a path is a few ranges, each one range scan of an index, whatever its length. Roots fork from chain 0 at 0.
+and a path is a few ranges, each one range scan of an index, whatever its length. Roots fork from chain 0 at 0. A
+chain's key is above that of the one that it forks from: what says otherwise is damage, and would keep a walk for ever.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from eventstore import log
@@ -82,7 +85,9 @@ def find_appended(connection: Connection, session: int, seq: int) -> Position | 
 
 def ancestor_of_dead(connection: Connection, session: int, seq: int) -> Position | None:
     """The nearest living ancestor of a message that died, whose chain is gone too: by the log, which keeps parents."""
-    while (parent := fetch_one(connection, "SELECT parent FROM event WHERE seq = ?", (seq,))[0]) is not None:
+    above = "SELECT parent FROM event WHERE seq = ? AND parent < seq"
+    while (row := fetch_one(connection, above, (seq,))) is not None:
+        (parent,) = row
         position = find_appended(connection, session, parent)
         if position is not None:
             return position
@@ -144,6 +149,8 @@ def range_block(connection: Connection, first: Range) -> Block:
         (*first, _WINDOW),
     )
     ranges = [Range(*row) for row in rows if row[0] != ROOT_CHAIN]
+    if any(below.chain >= above.chain for above, below in pairwise(ranges)):
+        raise LookupError(f"chain {first.chain} forks from itself, by the file")
     if len(ranges) <= _WINDOW:
         return Block(ranges, None)
     return Block(ranges[:-1], ranges[-1])
@@ -181,9 +188,29 @@ def survivor(connection: Connection, ranges: Iterator[Range]) -> Position | None
     return None
 
 
+_PARENTS = """
+WITH RECURSIVE up(n, chain, seq) AS (
+    SELECT r.key, r.value ->> 0,
+        (SELECT max(m.seq) FROM message m WHERE m.chain = r.value ->> 0 AND m.seq < r.value ->> 1)
+    FROM json_each(?) r
+    UNION ALL
+    SELECT u.n, c.parent, (SELECT max(m.seq) FROM message m WHERE m.chain = c.parent AND m.seq < c.fork)
+    FROM up u JOIN chain c ON c.key = u.chain AND c.parent < c.key WHERE u.seq IS NULL
+)
+SELECT n, chain, seq FROM up WHERE seq IS NOT NULL OR chain = 0
+"""
+
+
+def parents(connection: Connection, positions: Sequence[Position]) -> list[Position | None]:
+    """The living message that each of these follows, `None` for a root, in one statement."""
+    rows = fetch(connection, _PARENTS, (json.dumps(positions),))
+    found = {n: None if seq is None else Position(chain, seq) for n, chain, seq in rows}
+    return [found[n] for n in range(len(positions))]
+
+
 def parent(connection: Connection, position: Position) -> Position | None:
     """The living message that a message follows, `None` for a root."""
-    return survivor(connection, ranges_down(connection, Range(*position)))
+    return parents(connection, [position])[0]
 
 
 _CHILDREN = """
@@ -192,6 +219,7 @@ WITH RECURSIVE gap(chain, low, high) AS (
     UNION ALL
     SELECT c.key, 0, coalesce((SELECT min(m.seq) FROM message m WHERE m.chain = c.key), ?5)
     FROM gap JOIN chain c ON c.session = ?1 AND c.parent = gap.chain AND c.fork > gap.low AND c.fork <= gap.high
+    AND c.key > gap.chain
 )
 SELECT high, chain FROM gap WHERE high < ?5 ORDER BY high
 """
@@ -216,6 +244,7 @@ WITH RECURSIVE below(key, low) AS (
     VALUES (?2, ?3)
     UNION ALL
     SELECT c.key, 0 FROM below b JOIN chain c ON c.session = ?1 AND c.parent = b.key AND c.fork > b.low
+    AND c.key > b.key
 )
 """
 

@@ -27,7 +27,7 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
     if isinstance(draft, Overlay):
         store.database.check_writable()
         return None
-    with Write(store, name) as write:
+    with Write(store, name) as write, write.ending:
         position = _find(write, draft.id)
         if position is None:
             return None
@@ -47,7 +47,7 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
     if isinstance(draft, Overlay):
         store.database.check_writable()
         return AppendResult(False, draft.message, None)
-    with Write(store, name) as write:
+    with Write(store, name) as write, write.ending:
         position = _find(write, draft.id)
         if position is None:
             new = store.draft(store.with_reserved(given, None)) if reserved else draft

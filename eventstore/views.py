@@ -18,6 +18,7 @@ from eventstore.errors import StoreClosed
 from eventstore.fold import Fold
 from eventstore.history import check_limit
 from eventstore.names import check_session_id
+from eventstore.readers import Reader
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
 from eventstore.totals import PathTotals
@@ -65,19 +66,23 @@ class _Past:
         self._store = store
         self._lock = threading.Lock()
         self._replayed: set[int] = set()
-        self._connection: Connection | None = store.database.open_private()
+        self._reader: Reader | None = self._open()
+
+    def _open(self) -> Reader:
+        reader = self._store.database.open_private()
         try:
-            with driver.translated(store.database.path):
-                schema.create_read_tables(self._connection, "temp")
+            with driver.translated(self._store.database.path):
+                schema.create_read_tables(reader.connection, "temp")
         except BaseException:
-            self.close()
+            reader.connection.close()
             raise
+        return reader
 
     def close(self) -> None:
         with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+            reader, self._reader = self._reader, None
+            if reader is not None:
+                reader.connection.close()
 
     def position(self, connection: Connection) -> int:
         """The seq that the view is of."""
@@ -104,14 +109,25 @@ class _Past:
     def _state(self) -> Iterator[Connection]:
         self._store.database.check_open()
         with self._lock:
-            if self._connection is None:
+            if self._reader is None:
                 raise StoreClosed("the view was closed: ask the store for another with at()")
             with driver.translated(self._store.database.path):
-                self._connection.execute("BEGIN")  # one state; what is replayed stays, whatever a read raises
-                try:
-                    yield self._connection
-                finally:
-                    self._connection.execute("COMMIT")
+                reader = self._current(self._reader)
+                with reader.checked() as connection:
+                    connection.execute("BEGIN")  # one state; what is replayed stays, whatever a read raises
+                    try:
+                        yield connection
+                    finally:
+                        connection.execute("COMMIT")
+
+    def _current(self, reader: Reader) -> Reader:
+        """What to read with: what was opened without locks is opened anew when the file has been written to since."""
+        if not reader.is_current():
+            self._reader = None
+            reader.connection.close()
+            self._replayed.clear()
+            self._reader = reader = self._open()
+        return reader
 
     def _replay(self, connection: Connection, session: int) -> None:
         if session in self._replayed or session > self._seq:

@@ -21,7 +21,10 @@ from eventstore.store import Draft, Store
 
 
 class Write:
-    """A verb at work on the session `name`: `with Write(store, name) as write:` is one transaction.
+    """A verb at work on the session `name`: `with Write(store, name) as write, write.ending:` is one transaction.
+
+    Two blocks, since an interrupt (Ctrl-C) can strike as an `__exit__` begins, where it can't guard itself: the inner
+    one commits, the outer one rolls back what the inner one left.
 
     `asked` is an id that the verb will look for, which is looked up with the rest of what a write begins with.
     """
@@ -54,24 +57,26 @@ class Write:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        try:
-            if error is None:
-                self.finish()
-                if self._last != self._first:
-                    self.store.logged(self._last)
-            self.store.end(error)
-        except BaseException as failure:
-            self._give_up(failure)
-            driver.raise_ours(failure, self.store.database.path)
-            raise
         if error is not None:
+            self._give_up(error)
             driver.raise_ours(error, self.store.database.path)
+
+    @property
+    def ending(self) -> _Ending:
+        """The inner block."""
+        return _Ending(self)
+
+    def commit(self) -> None:
+        """Writes what was gathered, and ends the transaction."""
+        self.finish()
+        if self._last != self._first:
+            self.store.logged(self._last)
+        self.store.end(None)
         reach("emitted")
 
     def _give_up(self, error: BaseException) -> None:
         """Rolls back, unless it never began or was ended: an interrupt may strike between any two steps."""
-        if self.store.database.depth > self._outer:
-            self.store.end(error)
+        self.store.end_all(self._outer, error)
 
     @property
     def head(self) -> Head:
@@ -174,3 +179,17 @@ class Write:
         if self._heard:
             self.store.emit(self._last)
             self.emit(kind, 0, **fields)
+
+
+class _Ending:
+    """Commits a write at the end of its block, where nothing was raised."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+
+    def __enter__(self) -> None:
+        """Nothing has to be done."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if error is None:
+            self._write.commit()

@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # the log, and what is folded from it
     ("log", "heads", "attachments", "bodies", "tree", "shape", "summaries", "fold", "texts", "index", "beside"),
     # reads of one state, and the feed
-    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "feed", "tailing"),
+    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "listeners", "feed", "tailing"),
     ("query", "forms", "snippets", "weighing"),
     # what the parts of one store share
     ("store",),
@@ -191,7 +191,7 @@ def test_projections_know_public_names_only(module: str) -> None:
     ("library", "allowed"),
     [
         ("apsw", {"eventstore.driver", "eventstore.wal", "eventstore.tokenizing"}),
-        ("blinker", {"eventstore.feed", "eventstore.sessions", "eventstore.aio.sessions"}),
+        ("blinker", {"eventstore.listeners", "eventstore.sessions", "eventstore.aio.sessions"}),
         ("trio", {"eventstore.aio.loops"}),
         ("orjson", {"eventstore.codec", "eventstore.strict", "eventstore.tokens", "eventstore.exchange"}),
         ("click", {"eventstore.cli"}),

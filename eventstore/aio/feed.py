@@ -19,7 +19,8 @@ import attrs
 from eventstore.aio.loops import Loop, Signal, result_of
 from eventstore.errors import InvalidArgument
 from eventstore.events import Appended, Event
-from eventstore.feed import OrderedSignal, Subscription, own_copy
+from eventstore.feed import own_copy
+from eventstore.listeners import OrderedSignal, Subscription
 
 logger = logging.getLogger("eventstore")
 

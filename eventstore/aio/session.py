@@ -12,7 +12,7 @@ from eventstore.aio.iterators import Windowed, windows
 from eventstore.aio.reading import AsyncReadableSession
 from eventstore.aio.store import AsyncStore
 from eventstore.events import Event
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 from eventstore.session import Session
 from eventstore.tailing import INTERVAL
 from eventstore.types import (

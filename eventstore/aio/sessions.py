@@ -19,7 +19,7 @@ from eventstore.aio.session import AsyncSession
 from eventstore.aio.store import AsyncStore
 from eventstore.aio.views import AsyncStoreView
 from eventstore.events import Event
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 from eventstore.names import check_session_id
 from eventstore.sessions import Sessions
 from eventstore.tailing import INTERVAL

@@ -20,7 +20,7 @@ from eventstore.aio.iterators import Tail
 from eventstore.aio.loops import Signal, current_loop
 from eventstore.errors import EventStoreError, StoreBusy, StoreClosed
 from eventstore.events import Event
-from eventstore.feed import Subscription
+from eventstore.listeners import Subscription
 from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.types import Progress

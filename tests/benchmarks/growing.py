@@ -25,6 +25,7 @@ class CountingVFS(apsw.VFS):
     def __init__(self, base: str) -> None:
         self.base = base
         self.written = 0
+        self.read = 0
         super().__init__("counting", base, makedefault=True)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
@@ -35,6 +36,10 @@ class _CountingFile(apsw.VFSFile):
     def __init__(self, vfs: CountingVFS, name: Any, flags: list[int]) -> None:
         super().__init__(vfs.base, name, flags)
         self._vfs = vfs
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        self._vfs.read += amount
+        return super().xRead(amount, offset)
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self._vfs.written += len(data)

@@ -92,3 +92,28 @@ def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
     assert (error in ("StoreFull", "CannotOpen"), kept, after) == (True, "True True", "True after")
     with Sessions(path) as sessions:
         assert sessions.verify().ok
+
+
+KILLED = """
+import os, resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+session = Sessions(sys.argv[1]).session()
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+try:
+    for number in range(1_000):
+        session.append_message(message(f"m{number}", "x" * 20_000))
+        print(number)
+except EventStoreError:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
+def test_a_process_killed_on_a_full_disk_leaves_all_that_returned(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    returned = [f"m{number}" for number in run(KILLED, path, fails=True).split()]
+    assert len(returned) > 5
+    with Sessions(path) as sessions:
+        assert ids(sessions.session().get_history()) == returned
+        assert sessions.session().append_message(message("after")).seq == len(returned) + 1
+        assert sessions.verify().ok

@@ -63,10 +63,23 @@ def soak(name: str, section: Section, seconds: float, seed: int) -> Line:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description="Break stores off, for long.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(SECTIONS)}; all of them")
-    parser.add_argument("--minutes", type=float, default=0.0, help="for all of them together; default: the least")
-    parser.add_argument("--seed", type=int, default=0, help="of the first step")
+    sections = "\n".join(f"  {name:<8}  {section.told}" for name, section in SECTIONS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak",
+        description="Kills, starves, races and spoils stores, and says what was lost: nothing, or the exit code is 1.",
+        epilog=f"The sections:\n{sections}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a section; without one all of them")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=0.0,
+        help="for all of them together; each does its least anyway, which is some minutes in all",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the first step; the next has the next number. Default: 0"
+    )
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.names if name not in SECTIONS]
     if unknown:

@@ -119,5 +119,5 @@ def build(path: Path, number: int, size: int | None = None) -> Counter[str]:
 
 
 def step(folder: Path, seed: int) -> Counter[str]:
-    """One of them, whole."""
+    """A large store: many sessions, a path of many forks, or a session of many messages, made, read and verified."""
     return build(folder / "store.db", seed % len(SIZES))

@@ -36,6 +36,11 @@ class Section:
     most: int | None = None
     """Steps after which there is nothing new."""
 
+    @property
+    def told(self) -> str:
+        """What its step does, in a line."""
+        return (self.step.__doc__ or "").partition("\n")[0]
+
 
 def _kills(folder: Path, seed: int) -> Counter[str]:
     """Five writers on one file, one after the other, each killed at a random moment; some beside others."""

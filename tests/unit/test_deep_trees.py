@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -49,6 +50,48 @@ def test_a_path_of_two_thousand_chains(session: Session) -> None:
     assert len(session.delete_branch("m10")) == 2 * 1_990 - 1
     assert ids(session.get_history()) == [*names[:10], "d10"]
     assert session.sessions.verify().ok
+
+
+def steps(sessions: Sessions, work: Callable[[], object]) -> int:
+    """How many thousands of SQLite's steps a read takes, on a machine of whatever speed."""
+    counted = 0
+
+    def count() -> bool:
+        nonlocal counted
+        counted += 1
+        return False
+
+    with sessions._store.database.read() as reader:
+        reader.set_progress_handler(count, 1_000)
+    try:
+        work()
+    finally:
+        with sessions._store.database.read() as reader:
+            reader.set_progress_handler(None)
+    return counted
+
+
+@pytest.mark.parametrize("kind", ["each on the path", "one parent"])
+def test_what_reads_all_leaves_costs_as_much_as_there_are(session: Session, kind: str) -> None:
+    """A parent is looked for from its child up, and not by a walk down the path of each."""
+    costs: dict[str, list[int]] = {"leaves": [], "tree": [], "branches": []}
+    parent = "m0"
+    session.append_message(message(parent))
+    for start in (1, 501):
+        with session.sessions.transaction():
+            for n in range(start, start + 500):
+                session.append_message(message(f"d{n}"), parent_id=parent)
+                if kind == "each on the path":
+                    session.append_message(message(f"m{n}"), parent_id=parent)
+                    parent = f"m{n}"
+        costs["leaves"].append(steps(session.sessions, session.get_leaves))
+        costs["tree"].append(steps(session.sessions, lambda: list(session.tree())))
+        costs["branches"].append(steps(session.sessions, lambda: session.get_branches("m0")))
+    leaves = len(session.get_leaves())
+    assert leaves == (1_001 if kind == "each on the path" else 1_000)
+    for what, (half, whole) in costs.items():
+        assert whole <= 3 * half + 3, f"{what}: twice as many cost {half} and {whole} thousand steps"
+    assert costs["leaves"][1] < leaves * 0.4, "400 steps for each"
 
 
 @pytest.mark.parametrize("kind", ["one parent", "each on the path"])

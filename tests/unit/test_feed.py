@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eventstore import Appended, ImportRow, InvalidArgument, Session, Sessions
+from eventstore import Appended, Event, ImportRow, InvalidArgument, Session, Sessions
 from eventstore.testing import same_json
 from tests.unit.talk import Heard, chain, ids, message
 
@@ -207,6 +209,57 @@ def test_subscribing_inside_a_transaction_hears_its_events_after_it(sessions: Se
     session.append_message(message("d"))
     assert late.seqs == [2, 3, 4]
     assert replayed.seqs == [1, 2, 3, 4]
+
+
+@contextmanager
+def delivering(sessions: Sessions) -> Iterator[threading.Event]:
+    """Another thread appends "a", and its listener answers once the event that is given is set."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def answer(event: Event) -> None:
+        if event.session_id == "other" and not inside.is_set():
+            inside.set()
+            assert go_on.wait(10)
+            sessions.session("answers").append_message(message("answer"))
+
+    with sessions.subscribe(answer):
+        thread = threading.Thread(target=sessions.session("other").append_message, args=(message("a"),))
+        thread.start()
+        assert inside.wait(10)
+        try:
+            yield go_on
+        finally:
+            go_on.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("after", [None, 0, 1])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_transaction_does_not_wait_for_listeners_that_wait_for_it(
+    sessions: Sessions, session: Session, after: int | None, kept: bool
+) -> None:
+    """A listener in another thread waits to write: subscribing inside a transaction waits for no delivery."""
+    heard, closed = Heard(), Heard()
+    session.append_message(message("before"))
+    with delivering(sessions) as go_on, suppress(ZeroDivisionError), sessions.transaction():
+        session.append_message(message("b"))
+        go_on.set()
+        subscription = sessions.subscribe(heard, after=after)
+        sessions.subscribe(closed, after=after).close()
+        assert sessions.poll() == 0
+        assert heard == []
+        session.append_message(message("c"))
+        if not kept:
+            raise ZeroDivisionError
+    sessions.poll()
+    written = ["before", "a", "b", "c", "answer"] if kept else ["before", "a", "answer"]
+    assert [event.message["id"] for event in sessions.events() if isinstance(event, Appended)] == written
+    seqs = list(range(1, len(written) + 1))
+    assert heard.seqs == seqs[2 if after is None else after :]
+    assert closed == []
+    subscription.close()
+    session.append_message(message("unheard"))
+    assert len(heard) == len(seqs[2 if after is None else after :])
 
 
 def test_subscribing_inside_a_transaction_that_fails_hears_nothing_of_it(sessions: Sessions, session: Session) -> None:

@@ -75,3 +75,25 @@ def test_half_a_megabyte_in_two_thousand_updates(
     print(f"{retain}, image {image}, search {search}: {cost.written:,} written, file {cost.file:,}")
     assert cost.written < 60_000_000
     assert cost.file < 6 * 500_000 + (len(IMAGE) if image else 0)
+
+
+def _change_one(path: Path, messages: int) -> tuple[int, int]:
+    """(bytes written, KiB read) by an update, an append and a delete in a conversation of so many messages."""
+    with counting() as vfs:
+        with Sessions(path, durability="normal") as sessions:
+            sessions.session().append_messages([message(f"m{n}", "a message of a few words") for n in range(messages)])
+        with Sessions(path, durability="normal") as sessions:
+            session = sessions.session()
+            session.append_message(message("first"))  # what is read once is read now
+            before = vfs.written, vfs.read
+            session.update_message(message(f"m{messages // 2}", "changed"))
+            session.append_message(message("last"))
+            session.delete_messages(["last"])
+            return vfs.written - before[0], (vfs.read - before[1]) // 1_024
+
+
+def test_to_change_one_message_costs_the_same_in_any_conversation(tmp_path: Path) -> None:
+    costs = {messages: _change_one(tmp_path / f"{messages}.db", messages) for messages in (10, 1_000, 20_000)}
+    smallest, largest = costs[10], costs[20_000]
+    assert largest[0] < 2 * smallest[0], costs
+    assert largest[1] < smallest[1] + 100, costs  # the pages on the way down some deeper trees

@@ -1,12 +1,14 @@
 """Ctrl-C anywhere in a write: the store works on, for every thread and process, and its listeners miss nothing.
 
 CPython raises `KeyboardInterrupt` behind certain instructions only. A trace function raises it here behind each of them
-in turn, in our own frames. (One place can't be guarded: the entry of an `__exit__` itself.)
+in turn, in our own frames, the entry of each function too; then a timer does, whenever it likes.
 """
 
 from __future__ import annotations
 
 import dis
+import random
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +29,10 @@ CHECKED = {
 """The instructions after which CPython looks whether a signal has come."""
 
 
+CALLS_A_LISTENER = {"_call", "receiver"}
+"""An interrupt as one of these begins is one as the listener begins: it is not called again."""
+
+
 class Interrupt:
     """Raises `KeyboardInterrupt` at the place of that number. `passed` counts the places that were passed."""
 
@@ -45,8 +51,11 @@ class Interrupt:
             if last is not None and last[0] is frame and last[1] in CHECKED:
                 self.passed += 1
                 if self.passed == self._number:
+                    self._last = None  # a frame kept here would keep what it holds
                     raise KeyboardInterrupt
-        elif event != "line":  # a call into Python, or a return from one, isn't looked at
+        elif event == "call":  # a generator that goes on is called, too
+            self._last = None if frame.f_code.co_name in CALLS_A_LISTENER else (frame, dis.opmap["RESUME"])
+        elif event != "line":  # a return from Python isn't looked at
             self._last = None
         return self
 
@@ -117,3 +126,41 @@ def test_a_store_in_memory_works_on_after_an_interrupt_anywhere(work: Callable[[
 
 def test_a_store_on_a_file_works_on_after_an_interrupt_anywhere(path: Path) -> None:
     assert len(list(places(in_transactions, path, 9))) > 20
+
+
+def idle_transaction(sessions: Sessions) -> bool:
+    """Whether nobody would have to wait for this store."""
+    database = sessions._store.database
+    assert database._writer is not None
+    return not (database.in_transaction() or database._writer.in_transaction)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+@pytest.mark.parametrize("work", [append, in_transactions])
+@pytest.mark.parametrize("kept", [False, True])
+def test_interrupts_at_any_moment_leave_no_transaction_open(
+    path: Path, work: Callable[[Session], None], kept: bool
+) -> None:
+    """A write is over when its error comes out, also where somebody keeps the error, and its frames with it."""
+    chance = random.Random(0)
+    interrupts: list[KeyboardInterrupt] = []
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with Sessions(path, durability="normal", busy_timeout=0.2) as sessions:
+        session = sessions.session()
+        try:
+            while len(interrupts) < 300:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, chance.uniform(5e-5, 5e-4))
+                    while True:
+                        work(session)
+                except KeyboardInterrupt as error:
+                    interrupts.append(error if kept and work is append else KeyboardInterrupt())
+                assert idle_transaction(sessions)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        last = sessions.latest_seq
+        with Sessions(path, durability="normal", busy_timeout=0) as other:
+            assert other.latest_seq == last
+            other.session().append_message(message("of another"))
+        assert sessions.verify().ok

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from eventstore import CannotOpen, ReadOnlyStore, Sessions, StoreBusy
+from eventstore import CannotOpen, DamagedStore, ReadOnlyStore, Sessions, StoreBusy
 from eventstore.testing import same_json
 from tests.unit.talk import Heard, chain, ids, message
 
@@ -126,6 +126,60 @@ def test_what_was_read_without_locks_while_it_was_written_is_not_given_out(store
     with busy, database.read(), Sessions(store, durability="normal") as writer:
         chain(writer.session("other"), *(f"m{n}" for n in range(50)))
     assert len(reader.session("other").get_history()) == 50
+
+
+def write_much(store: Path) -> None:
+    """Changes many pages of the file, and leaves it without a WAL."""
+    with Sessions(store, durability="normal") as writer:
+        writer.session().delete_messages(["a"])
+        chain(writer.session("other"), *(f"m{n}" for n in range(50)))
+
+
+def test_a_check_of_what_is_written_to_meanwhile_is_no_check(store: Path, reader: Sessions) -> None:
+    writing = True
+
+    def progress(_done: int, _total: int | None) -> None:
+        if writing:
+            write_much(store)
+
+    with pytest.raises(StoreBusy, match="try again"):
+        reader.verify(progress=progress)
+    writing = False
+    assert reader.verify(progress=progress).ok
+
+
+def test_the_past_is_the_same_whoever_writes_meanwhile(store: Path, reader: Sessions) -> None:
+    with Sessions(store) as writer:
+        writer.rebuild()
+        chain(writer.session("second"), "x", "y")
+    with reader.at(2) as view, reader.at(5) as later:
+        assert ids(view.session().get_history()) == ["a", "b"]
+        with pytest.raises(StoreBusy, match="try again"), later._past.read_session("second"):
+            write_much(store)
+        for _ in range(2):
+            assert ids(view.session().get_history()) == ["a", "b"]
+            assert [info.session_id for info in view.list_sessions()] == [""]
+            assert ids(later.session("second").get_history()) == ["x", "y"]
+            assert [info.session_id for info in later.list_sessions()] == ["second", ""]
+            write_much(store)
+        with Sessions(store, durability="normal") as writer:
+            writer.session().append_message(message("there"))
+            assert ids(view.session().get_history()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", [ValueError, LookupError, AssertionError])
+def test_an_error_of_a_read_while_the_file_was_written_is_no_damage(
+    store: Path, reader: Sessions, kind: type[Exception]
+) -> None:
+    def read(meanwhile: Callable[[], object]) -> None:
+        with reader._store.database.read():
+            meanwhile()
+            raise kind("what pages say that don't fit together")
+
+    with pytest.raises(StoreBusy, match="try again"):
+        read(lambda: write_much(store))
+    with pytest.raises(DamagedStore):
+        read(lambda: None)
 
 
 def test_readers_in_many_threads_never_see_less_than_before(store: Path, reader: Sessions) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 import pytest
 from hypothesis import strategies as st
 
-from eventstore import Session, Sessions, driver
+from eventstore import ImportRow, InvalidArgument, Session, Sessions, driver
 from eventstore.testing import same_json
 from tests.unit.talk import Heard, ids, message, reply
 
@@ -88,6 +90,44 @@ def test_nothing_is_too_large_for_sqlites_lowest_limits(path: Path) -> None:
         session.update_message(message("huge", "é" * 1_500_000 + huge["parts"][0]["text"][:1_000_000]))
         session.delete_messages(["huge"])
         assert ids(session.tree()) == ["a"]
+        assert sessions.verify().ok
+
+
+TOO_LONG = "n" * 2_200_000
+CALLS_WITH_WORDS: dict[str, Callable[[Sessions, Session], object]] = {
+    "an id": lambda _, session: session.append_message(message(TOO_LONG)),
+    "an id beside a full row of text": lambda _, session: session.append_message(
+        message("n" * 500_000, "x" * 3_000_000)
+    ),
+    "one id of a batch": lambda _, session: session.append_messages([message("new"), message(TOO_LONG)]),
+    "an id that is looked for": lambda _, session: session.get_message(TOO_LONG),
+    "an id to delete": lambda _, session: session.delete_messages(["a", TOO_LONG]),
+    "a parent": lambda _, session: session.append_message(message("new"), parent_id=TOO_LONG),
+    "a parent that rows wait for": lambda _, session: session.import_messages(
+        [ImportRow(message("new"), parent_id=TOO_LONG, created_at=datetime.now(UTC))]
+    ),
+    "a role": lambda _, session: session.append_message({**message("new"), "role": TOO_LONG}),
+    "a session's name": lambda sessions, _: sessions.session(TOO_LONG).append_message(message("new")),
+    "a name that is read": lambda sessions, _: sessions.session(TOO_LONG).get_history(),
+    "a prefix": lambda sessions, _: list(sessions.list_sessions(prefix=TOO_LONG)),
+    "a word to search for": lambda sessions, _: sessions.search(TOO_LONG),
+}
+
+
+@pytest.mark.usefixtures("_two_megabytes")
+@pytest.mark.parametrize("call", CALLS_WITH_WORDS)
+def test_a_word_that_fits_no_row_is_refused_and_nothing_changes(path: Path, call: str) -> None:
+    """Ids, roles and names aren't split over rows. SQLite's usual limit is 1 GB."""
+    with Sessions(path, durability="normal") as sessions:
+        session = sessions.session()
+        session.append_messages([message("a"), message("n" * 300_000, "x" * 3_000_000)])
+        heard = Heard()
+        sessions.subscribe(heard)
+        with pytest.raises(InvalidArgument, match="too long for one row"):
+            CALLS_WITH_WORDS[call](sessions, session)
+        assert heard == []
+        assert session.append_message(message("after")).seq == 3
+        assert ids(session.get_history()) == ["a", "n" * 300_000, "after"]
         assert sessions.verify().ok
 
 

@@ -1,0 +1,98 @@
+"""Who hears a store's events: the registry, listeners on their way into it, and what takes them out again.
+
+The registry is blinker's signal, for its senders and its users, with an order.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from blinker import Signal
+
+from eventstore.errors import InvalidArgument
+from eventstore.events import Event
+
+Listener = Callable[[Event], object]
+
+
+class OrderedSet(dict[Any, None]):
+    """What blinker keeps the receivers of a sender in: in the order of their coming."""
+
+    def add(self, item: Any) -> None:
+        """Adds, keeping an older place."""
+        self.setdefault(item)
+
+    def discard(self, item: Any) -> None:
+        """Removes, if it is there."""
+        self.pop(item, None)
+
+    def remove(self, item: Any) -> None:
+        """Removes."""
+        del self[item]
+
+    def copy(self) -> OrderedSet:
+        """A copy in the same order."""
+        return OrderedSet(self)
+
+    def update(self, items: Iterable[Any]) -> None:  # type: ignore[override]
+        """Adds each."""
+        for item in items:
+            self.add(item)
+
+
+class OrderedSignal(Signal):
+    """A signal that keeps an order: those connected to all senders first, each lot in the order of its connecting."""
+
+    set_class = OrderedSet  # type: ignore[assignment]
+
+
+class Subscription:
+    """What undoes a subscription: call it, `close()` it, or leave its `with`. Doing it twice is no error."""
+
+    def __init__(self, close: Callable[[], object]) -> None:
+        self._close: Callable[[], object] | None = close
+
+    def close(self) -> None:
+        """Ends the subscription. No event comes after it."""
+        close, self._close = self._close, None
+        if close is not None:
+            close()
+
+    def __call__(self) -> None:
+        """As `close()`."""
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+
+class Joining:
+    """A listener on its way in, and then its receiver."""
+
+    def __init__(
+        self, listener: Listener, sender: object | None, replay: Callable[[int], Iterable[Event]] | None
+    ) -> None:
+        self.sender = sender
+        self.replay = replay
+        self.told = 0  # of the replay
+        self.closed = False
+        self._listener = listener
+
+    def receiver(self, _sender: object, *, event: Event) -> None:
+        """Calls the listener, unless one that heard this event before has closed it."""
+        if not self.closed:
+            self._listener(event)
+
+
+def check_listener(listener: object) -> None:
+    """Raises `InvalidArgument` for what can't be called as a listener, or would only make a coroutine."""
+    if not callable(listener):
+        raise InvalidArgument(f"a listener must be callable, not {type(listener).__name__}")
+    if inspect.iscoroutinefunction(listener):
+        raise InvalidArgument("a listener must be a plain function: nobody would await a coroutine function here")
