@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
-from eventstore import driver, log, opening
+from eventstore import driver, log, opening, pages
 from eventstore.driver import Connection
 from eventstore.errors import CannotOpen, InvalidArgument, StoreFull
 from eventstore.store import Store
@@ -75,7 +75,7 @@ def _is_same(one: str, other: str) -> bool:
 
 def _copy(connection: Connection, part: str, progress: Progress | None) -> None:
     log.latest_seq(connection)  # the moment: what is committed later isn't seen
-    with driver.translated(part), closing(driver.copy_pages(connection, part, STEP_PAGES)) as steps:
+    with driver.translated(part), closing(pages.copy_pages(connection, part, STEP_PAGES)) as steps:
         for done, total in steps:
             if progress is not None:
                 with driver.calling_out():

@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any
 
-from eventstore import driver, schema
+from eventstore import driver, pages, schema
 from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, fetch_one
 from eventstore.errors import CannotOpen, InvalidArgument, NewerStore, NotAStore, ReadOnlyStore, StoreBusy
@@ -63,7 +63,7 @@ def check_file(path: str, *, must_exist: bool) -> None:
         raise CannotOpen(f"{path}: it is a device, a pipe or a socket; name a plain file")
     if not os.access(path, os.R_OK):
         raise CannotOpen(f"{path}: it can't be read; check its owner and mode")
-    _check_header(path, driver.read_header(path, _HEADER), must_exist=must_exist)
+    _check_header(path, pages.read_header(path, _HEADER), must_exist=must_exist)
 
 
 def _check_header(path: str, header: bytes, *, must_exist: bool) -> None:

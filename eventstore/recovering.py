@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from eventstore import driver, opening, schema
+from eventstore import driver, opening, pages, schema
 from eventstore.backup import file_error, new_file
 from eventstore.driver import Connection, fetch
 from eventstore.errors import CannotOpen, DamagedStore, EventStoreError, NotAStore
@@ -90,7 +90,7 @@ def _writing(path: str) -> Iterator[None]:
 def _copied(source: str, copy: str) -> str:
     """Copies a file and its WAL."""
     with driver.translated(source), _writing(copy):
-        driver.copy_file(source, copy, STEP_BYTES)
+        pages.copy_file(source, copy, STEP_BYTES)
         if os.path.exists(f"{source}-wal"):
             shutil.copyfile(f"{source}-wal", f"{copy}-wal")
     return copy

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # pure: text and numbers in, text and numbers out
     ("strict", "media", "codec", "deltas", "tokens", "prepare", "names", "words", "overlays", "prompt"),
     # SQLite: the border, the file's tables, connections and transactions
-    ("wal", "driver", "tokenizing", "schema", "locking", "opening", "readers", "aside", "database"),
+    ("wal", "driver", "pages", "tokenizing", "schema", "locking", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
     ("log", "heads", "attachments", "bodies", "tree", "shape", "summaries", "fold", "texts", "index", "beside"),
     # reads of one state, and the feed
@@ -190,7 +190,7 @@ def test_projections_know_public_names_only(module: str) -> None:
 @pytest.mark.parametrize(
     ("library", "allowed"),
     [
-        ("apsw", {"eventstore.driver", "eventstore.wal", "eventstore.tokenizing"}),
+        ("apsw", {"eventstore.driver", "eventstore.wal", "eventstore.tokenizing", "eventstore.pages"}),
         ("blinker", {"eventstore.listeners", "eventstore.sessions", "eventstore.aio.sessions"}),
         ("trio", {"eventstore.aio.loops"}),
         ("orjson", {"eventstore.codec", "eventstore.strict", "eventstore.tokens", "eventstore.exchange"}),
