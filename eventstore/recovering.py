@@ -164,9 +164,9 @@ def _graft(copy: str, page: bytes) -> None:
     """Gives the copy another first page. Its free pages aren't known then, and not missed."""
     with suppress(FileNotFoundError):
         os.unlink(f"{copy}-wal")
-    pages = os.path.getsize(copy) // schema.PAGE_SIZE
+    count = os.path.getsize(copy) // schema.PAGE_SIZE
     header = bytearray(page)
-    header[_COUNT] = pages.to_bytes(4, "big")
+    header[_COUNT] = count.to_bytes(4, "big")
     header[_FREE] = bytes(8)
     header[_VALID_FOR] = header[_CHANGES]
     with open(copy, "r+b") as file:

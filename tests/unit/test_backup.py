@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from eventstore import CannotOpen, InvalidArgument, Sessions, StoreClosed, StoreFull, driver
+from eventstore import CannotOpen, InvalidArgument, Sessions, StoreClosed, StoreFull, pages
 from tests.laws.support import reads
 from tests.unit.files import everything
 from tests.unit.talk import chain, message
@@ -126,9 +126,9 @@ def test_a_full_disk_leaves_nothing(store: Path, target: Path, monkeypatch: pyte
             raise apsw.FullError("the disk is full")
 
     vfs = Full()
-    opened = driver.Connection
+    opened = pages.Connection
     monkeypatch.setattr(
-        driver, "Connection", lambda path, **o: opened(path, **({**o, "vfs": "full"} if ".part" in path else o))
+        pages, "Connection", lambda path, **o: opened(path, **({**o, "vfs": "full"} if ".part" in path else o))
     )
     with Sessions(store) as sessions:
         with pytest.raises(StoreFull, match="full"):
