@@ -327,7 +327,7 @@ def test_cancelled_anywhere_a_write_is_whole_or_not_at_all(loop: str, path: Path
                 stored = [each for each in ids(await session.get_history()) if each.startswith(f"{number}.")]
                 assert len(stored) in (0, {"append": 1, "refused": 0}.get(verb, 4))
                 assert [each for each in heard if each.startswith(f"{number}.")] == stored
-            assert stopped
+            assert stopped or verb == "refused"  # a refusal comes in the place of the cancellation
             assert heard == ids(await session.get_history())
 
     run_on(loop, main)
