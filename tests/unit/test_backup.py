@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from eventstore import CannotOpen, InvalidArgument, Sessions, StoreClosed, StoreFull, pages
+from eventstore import CannotOpen, InvalidArgument, Sessions, StoreClosed, StoreFull, driver, pages
 from tests.laws.support import reads
 from tests.unit.files import everything
 from tests.unit.talk import chain, message
@@ -126,7 +126,7 @@ def test_a_full_disk_leaves_nothing(store: Path, target: Path, monkeypatch: pyte
             raise apsw.FullError("the disk is full")
 
     vfs = Full()
-    opened = pages.Connection
+    opened = driver.Connection
     monkeypatch.setattr(
         pages, "Connection", lambda path, **o: opened(path, **({**o, "vfs": "full"} if ".part" in path else o))
     )
