@@ -1,11 +1,12 @@
 """Conversations from files and to files: a module a format, recognised by content and never by name.
 
-A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`
-and `read(path)`, which yields `Conversation` values; it takes one line in `FORMATS`. `path` may be a member of an
-archive: it is opened by `sources.opened`, or by what stands on it, `elements` for JSON and `lines` for JSON Lines. A
-format that can tell an unchanged conversation before it reads it has `find(paths)` too. What formats share:
-`conversation` mends trees, `identities` gives ids, `tools` pairs calls and results, `store.store` writes what was read
-into a store.
+A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`,
+`read(path)`, which yields `Conversation` values, and `find(paths)`, which yields them unread, so that those which are
+known needn't be; it takes one line in `FORMATS`. `path` may be a member of an archive: it is opened by
+`sources.opened`, or by what stands on it: `elements` for JSON, `lines` for JSON Lines, `lists` for either. What formats
+share: `conversation` mends trees, `identities` gives ids, `tools` pairs calls and results, `assembling` makes all of
+that of messages one after the other, `planting` of messages whose rows are read a second time; `store.store` writes
+what was read into a store.
 
 Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out of it.
 `files.import_file` stores any file, folder or archive, whichever of them it is.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from eventstore.exchange import (
     ai_sdk,
@@ -35,7 +36,7 @@ from eventstore.exchange.conversation import Conversation, Found, InvalidExport,
 from eventstore.exchange.elements import HEAD
 from eventstore.exchange.sources import opened
 
-__all__ = ["FORMATS", "Conversation", "Finding", "Format", "Found", "InvalidExport", "Summary", "format_of", "read"]
+__all__ = ["FORMATS", "Conversation", "Format", "Found", "InvalidExport", "Summary", "format_of", "read"]
 
 
 class Format(Protocol):
@@ -50,11 +51,6 @@ class Format(Protocol):
 
     def read(self, path: str | os.PathLike[str]) -> Iterator[Conversation]:
         """The file's conversations. Raises `InvalidExport` where it makes no sense."""
-
-
-@runtime_checkable
-class Finding(Protocol):
-    """What a module offers beside that, if it can tell conversations that needn't be read again."""
 
     def find(self, paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
         """The conversations of files, unread. Raises as `read`, and so does reading them.

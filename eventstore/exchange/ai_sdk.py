@@ -21,12 +21,12 @@ from typing import Any, Final
 
 from eventstore.exchange.ai_sdk_parts import FORMAT, express, unexpressed
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
+from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.lists import Listed, Lists, Names, first_messages
 from eventstore.exchange.times import any_time
 from eventstore.exchange.values import object_of
 
-__all__ = ["FORMAT", "read", "recognises"]
+__all__ = ["FORMAT", "find", "read", "recognises"]
 
 ROLES: Final = ("system", "user", "assistant", "data", "tool")
 _EXPRESSED: Final = {
@@ -66,6 +66,14 @@ def _is_entry(value: Any) -> bool:
     return isinstance(value, dict) and "parentId" in value and "message" in value and "type" not in value
 
 
+def _is_told(value: Any) -> bool:
+    """Whether a value among messages is one, sound or not."""
+    return (isinstance(value, dict) and "role" in value) or _is_entry(value)
+
+
+_LISTS: Final = Lists("message of the AI SDK", _is_told)
+
+
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The conversations of the file at `path`, one after the other; only one is in memory at a time.
 
@@ -73,8 +81,13 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     read. A torn or damaged line of JSON Lines is left out and named.
     """
     names = Names(FORMAT)
-    for listed in read_lists(path, "message of the AI SDK", lambda value: isinstance(value, dict) and "role" in value):
+    for listed in _LISTS.read(path):
         yield _conversation(listed, names)
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of files, unread. Reading them raises as `read`."""
+    return _LISTS.find(paths, read)
 
 
 def _conversation(listed: Listed, names: Names) -> Conversation:
@@ -94,6 +107,7 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
         current=head,
         otherwise=any_time(listed.about.get("createdAt")),
         skipped=skipped,
+        digest=listed.digest,
     )
 
 

@@ -25,7 +25,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 import attrs
@@ -47,8 +46,8 @@ from eventstore.exchange.elements import first_objects
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.sources import digest_of
 from eventstore.exchange.tools import pair
+from eventstore.exchange.transcripts import find_sessions
 from eventstore.exchange.values import EPOCH, list_of, object_of, time_of_text, usable, without
 
 __all__ = ["FORMAT", "find", "read", "recognises"]
@@ -66,18 +65,19 @@ def recognises(head: bytes) -> bool:
 
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The session of one file. Raises `OSError` if it can't be read, `InvalidExport` if an archive is damaged."""
-    with Lines(path).open() as lines:
-        reading = _Reading(lines)
-        reading.read()
-        yield reading.conversation()
+    for found in find([path]):
+        yield from found.read()
 
 
 def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
     """The sessions of files, unread. Raises as `read`."""
-    for path in paths:
-        with Lines(path).open() as lines:
-            name = next((name for line in lines if (name := _session_of(line.value))), None)
-        yield Found(f"{FORMAT}:{name or '#'}", digest_of([path]) if name else None, partial(read, path))
+    return find_sessions(FORMAT, paths, _session_of, _conversation)
+
+
+def _conversation(lines: Lines) -> Conversation:
+    reading = _Reading(lines)
+    reading.read()
+    return reading.conversation()
 
 
 def _session_of(row: Any) -> str | None:

@@ -68,7 +68,8 @@ class _Text:
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._digest = ""  # of the value that was read last
-        self._lines = 1  # the line that `buffer` begins on
+        self._lines = 1  # the line that the character `_counted` of `buffer` is on
+        self._counted = 0
         self._ended = False
         self.buffer = ""
         self.at = 0
@@ -82,15 +83,18 @@ class _Text:
 
     def line(self) -> int:
         """The line of the next character."""
-        return self._line_of(self.at)
+        self._lines = self._line_of(self.at)
+        self._counted = self.at
+        return self._lines
 
     def _line_of(self, position: int) -> int:
-        return self._lines + self.buffer.count("\n", 0, position)
+        """The line of a character that isn't before the one that was asked for last."""
+        return self._lines + self.buffer.count("\n", self._counted, position)
 
     def _more(self) -> None:
-        self._lines = self.line()
+        self.line()
         self.buffer = self.buffer[self.at :]
-        self.at = 0
+        self.at = self._counted = 0
         data = self._file.read(max(CHUNK, len(self.buffer)))
         self._ended = not data
         try:

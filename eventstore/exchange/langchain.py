@@ -21,12 +21,12 @@ Left out and named: messages without content, what a `remove` message names, and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
+from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.lists import Listed, Lists, Names, first_messages
 from eventstore.exchange.response_items import told_output
 from eventstore.exchange.tools import Part, call_part, data_part, error_part, spelled
 from eventstore.exchange.ui_parts import (
@@ -87,6 +87,9 @@ def _fields(message: dict[str, Any]) -> dict[str, Any]:
     return {"type": message["type"], **object_of(message["data"])} if "data" in message else message
 
 
+_LISTS: Final = Lists("message of LangChain", _is_message)
+
+
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The conversations of the file at `path`, one after the other; only one is in memory at a time.
 
@@ -94,8 +97,13 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     read. A torn or damaged line of JSON Lines is left out and named.
     """
     names = Names(FORMAT)
-    for listed in read_lists(path, "message of LangChain", _is_message):
+    for listed in _LISTS.read(path):
         yield _conversation(listed, names)
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of files, unread. Reading them raises as `read`."""
+    return _LISTS.find(paths, read)
 
 
 def _conversation(listed: Listed, names: Names) -> Conversation:
@@ -112,7 +120,9 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
             told.append(_told(fields))
     models = [each.metadata["model"] for each in told if "model" in each.metadata]
     model = models[-1] if models else None
-    return assemble(names.name(listed.id(), told), listed.metadata(FORMAT, model), told, skipped=skipped)
+    return assemble(
+        names.name(listed.id(), told), listed.metadata(FORMAT, model), told, skipped=skipped, digest=listed.digest
+    )
 
 
 def _remove(told: list[Told], named: Any) -> list[Skipped]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any, BinaryIO, Final, Self
 
 import attrs
@@ -24,12 +25,20 @@ _BOM = b"\xef\xbb\xbf"
 
 @attrs.frozen
 class Line:
-    """A line that isn't blank: its number (from 1), where it begins in the file, and its value or its `fault`."""
+    """A line that isn't blank: its number (from 1), where it begins in the file, and its value or its `fault`.
+
+    `text` is all that is on it.
+    """
 
     number: int
     at: int
     value: Any
     fault: str | None = None
+    text: bytes = b""
+
+    def digest(self) -> str:
+        """The digest of its text."""
+        return blake2b(self.text, digest_size=16).hexdigest()
 
     def skipped(self) -> Skipped:
         """What a report says of a line that has a fault, or isn't what was wanted."""
@@ -103,4 +112,4 @@ def _line(number: int, at: int, said: bytes, *, torn: bool) -> Line:
         return Line(number, at, None, f"{how} ({error})")
     if said.count(b"[") + said.count(b"{") > strict.MAX_DEPTH // 2 and strict.too_deep([[[[[[[[value]]]]]]]]):
         return Line(number, at, None, f"it is nested deeper than {strict.MAX_DEPTH} levels")
-    return Line(number, at, value)
+    return Line(number, at, value, None, said)

@@ -22,13 +22,13 @@ Left out and named: messages without content, and what is no message.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.exchange.conversation import Conversation, Found, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import conversation_metadata, read_values
+from eventstore.exchange.lists import conversation_metadata, find_values
 from eventstore.exchange.open_webui_details import express_details, without_details
 from eventstore.exchange.response_items import content_parts, express
 from eventstore.exchange.times import any_time
@@ -64,25 +64,30 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     Raises `InvalidExport` where the file is torn or not JSON, and at the first step if it is some other kind of JSON;
     `OSError` if it can't be read.
     """
-    skipped: list[Skipped] = []
-    for number, (where, found) in enumerate(read_values(path, skipped)):
-        if _is_chat(found):
-            yield _conversation(found)
-        elif number == 0:
-            raise InvalidExport(path, 1, "wanted an Open WebUI chat with its `history`, found other JSON")
-        else:
-            skipped.append((where, "it isn't a chat"))
-    if skipped:
-        yield Conversation(f"{FORMAT}:unknown", {}, (), skipped=tuple(skipped))
+    for found in find([path]):
+        yield from found.read()
 
 
-def _conversation(found: Mapping[str, Any]) -> Conversation:
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of exports, unread. Raises as `read`."""
+    wanted = "an Open WebUI chat with its `history`"
+    return find_values(paths, FORMAT, wanted, _is_chat, _id_of, _conversation)
+
+
+def _id_of(found: Mapping[str, Any]) -> Any:
+    """The id of a chat, of its record or of its own."""
+    record = found if isinstance(found.get("chat"), dict) else {}
+    ids = (record.get("id"), object_of(found.get("chat") if record else found).get("id"))
+    return next((each for each in ids if usable(each)), None)
+
+
+def _conversation(found: Mapping[str, Any], digest: str) -> Conversation:
     record = found if isinstance(found.get("chat"), dict) else {}
     chat = object_of(found.get("chat")) if record else found
     history = object_of(chat.get("history"))
     skipped: list[Skipped] = []
     told = _told(object_of(history.get("messages")), list_of(chat.get("messages")), skipped)
-    ids = (record.get("id"), chat.get("id"), *(each.id for each in told[:1]), "unknown")
+    ids = (_id_of(found), *(each.id for each in told[:1]), "unknown")
     about = {**chat, **{key: value for key, value in record.items() if key != "chat"}}
     models = [model for model in list_of(chat.get("models")) if isinstance(model, str) and model]
     current = history.get("currentId")
@@ -93,6 +98,7 @@ def _conversation(found: Mapping[str, Any]) -> Conversation:
         current=current or None,
         otherwise=any_time(about.get("created_at")) or any_time(chat.get("timestamp")),
         skipped=skipped,
+        digest=digest,
     )
 
 

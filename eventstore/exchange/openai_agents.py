@@ -24,11 +24,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
+
 from eventstore import codec
 from eventstore.exchange.assembling import EMPTY, Call, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.conversation import Conversation, Found, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import Names, first_messages, read_lists
+from eventstore.exchange.lists import Lists, Names, first_messages
 from eventstore.exchange.response_items import call_id_of, express, id_of, kind_of
 from eventstore.exchange.values import list_of, object_of, usable, without
 
@@ -68,6 +70,13 @@ def _is_item(value: Any) -> bool:
     return "role" in value and "content" in value
 
 
+def _is_run(value: Any) -> bool:
+    return isinstance(value, dict) and VERSION in value
+
+
+_LISTS: Final = Lists("run or item of the Agents SDK", lambda value: _is_item(value) or _is_run(value), _is_run)
+
+
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The conversations of the file at `path`, one after the other; only one is in memory at a time.
 
@@ -75,18 +84,20 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     damaged line of JSON Lines is left out and named.
     """
     names = Names(FORMAT)
-    for listed in read_lists(path, "run or item of the Agents SDK", lambda value: _is_item(value) or _is_run(value)):
+    for listed in _LISTS.read(path):
         items = [item for item in listed.messages if not _is_run(item)]
+        digest = listed.digest if len(listed.messages) <= 1 or len(items) == len(listed.messages) else None
         for state in filter(_is_run, listed.messages):
-            yield _run(state, names)
+            yield attrs.evolve(_run(state, names), digest=digest)
         if items or listed.skipped or len(items) == len(listed.messages):
             told, skipped = _told(items)
-            where = names.name(listed.id(), told)
-            yield assemble(where, listed.metadata(FORMAT), told, skipped=[*listed.skipped, *skipped])
+            where, skipped = names.name(listed.id(), told), [*listed.skipped, *skipped]
+            yield assemble(where, listed.metadata(FORMAT), told, skipped=skipped, digest=digest)
 
 
-def _is_run(value: Any) -> bool:
-    return isinstance(value, dict) and VERSION in value
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of files, unread. Reading them raises as `read`."""
+    return _LISTS.find(paths, read)
 
 
 # ---- the state of a run

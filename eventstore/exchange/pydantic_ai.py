@@ -25,13 +25,13 @@ Left out and named: requests and responses without any part, and what is neither
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
+from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.lists import Listed, Lists, Names, first_messages
 from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, data_part, spelled
 from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
@@ -58,6 +58,9 @@ def _is_message(value: Any) -> bool:
     return value.get("kind") in KINDS or any(isinstance(kind, str) for kind in kinds)
 
 
+_LISTS: Final = Lists("message of pydantic-ai", _is_message)
+
+
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The conversations of the file at `path`, one after the other; only one is in memory at a time.
 
@@ -65,8 +68,13 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     read. A torn or damaged line of JSON Lines is left out and named.
     """
     names = Names(FORMAT)
-    for listed in read_lists(path, "message of pydantic-ai", _is_message):
+    for listed in _LISTS.read(path):
         yield _conversation(listed, names)
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The conversations of files, unread. Reading them raises as `read`."""
+    return _LISTS.find(paths, read)
 
 
 def _conversation(listed: Listed, names: Names) -> Conversation:
@@ -81,7 +89,7 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
     given = listed.id() or next((str(each) for each in ids if usable(each)), None)
     models = [each.metadata["model"] for each in told if "model" in each.metadata]
     metadata = listed.metadata(FORMAT, models[-1] if models else None)
-    return assemble(names.name(given, told), metadata, told, skipped=skipped)
+    return assemble(names.name(given, told), metadata, told, skipped=skipped, digest=listed.digest)
 
 
 def _told(found: dict[str, Any]) -> list[Told]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from eventstore import Sessions
 from eventstore.exchange import FORMATS, InvalidExport, format_of
 from eventstore.exchange.files import import_file
+from eventstore.exchange.store import Noted
 from tests.exchange.laws import (
     EARLIER,
     FOLDER,
@@ -100,6 +101,22 @@ def test_what_is_read_is_stored_and_a_second_import_says_nothing(sessions: Sessi
         assert leaf is not None
         assert leaf["id"] == message_id
     assert sessions.verify().ok
+
+
+@by_sample
+def test_what_is_unchanged_is_not_read_again(sessions: Sessions, sample: Sample) -> None:
+    list(import_file(sessions, sample.path))
+    format, noted = format_of(sample.path), Noted(sessions)
+    unread = {name for found in format.find([sample.path]) for name in noted.unchanged(found) or {}}
+    stored = {info.session_id for info in sessions.list_sessions()}
+    assert unread == (set() if sample.file in READ_AGAIN else stored)
+
+
+READ_AGAIN = (
+    "claude-code/damaged.jsonl",  # two sessions in one file
+    "ai-sdk/chats.jsonl",  # a line that can't be read, to be named each time
+    "openai-agents/session.jsonl",  # the same
+)
 
 
 @by_file
