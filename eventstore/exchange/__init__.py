@@ -76,6 +76,16 @@ FORMATS: Final[tuple[Format, ...]] = (
 """In the order in which they are asked: the first that recognises a file reads it."""
 
 
+_OTHERS: Final = {
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+    b"\x1f\x8b": "a file packed with gzip: unpack it first",
+    b"PK\x03\x04": "an archive in an archive: unpack it first",
+    b"SQLite format 3\0": "a database: it is no export",
+}
+"""What people have by mistake, by what it begins with."""
+
+
 def format_of(path: str | os.PathLike[str]) -> Format:
     """The format of the file at `path`. Raises `InvalidExport` if none knows it, `OSError` if it can't be read."""
     head = head_of(path)
@@ -83,9 +93,8 @@ def format_of(path: str | os.PathLike[str]) -> Format:
         if format.recognises(head):
             return format
     names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
-    raise InvalidExport(
-        path, 1, f"wanted an export of a known kind ({names}), found {'another' if head else 'nothing'}"
-    )
+    other = next((told for mark, told in _OTHERS.items() if head.startswith(mark)), "another")
+    raise InvalidExport(path, 1, f"wanted an export of a known kind ({names}), found {other if head else 'nothing'}")
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:

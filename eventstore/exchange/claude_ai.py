@@ -130,7 +130,9 @@ class _Node:
         """Its parts, files last."""
         said = express(self.blocks, FORMAT, tools)
         text = self.message.get("text")
-        if isinstance(text, str) and text and not any(part["type"] == "text" for part in said):
+        if text and not isinstance(text, str):
+            said.append(data_part(FORMAT, "text", text))
+        elif text and not any(part["type"] == "text" for part in said):
             said.append({"type": "text", "text": text})
         return [*said, *self.files()]
 
@@ -150,7 +152,11 @@ class _Node:
         if self.message.get("uuid") not in (self.id, None):
             about["uuid"] = self.message["uuid"]
         texts = [part["text"] for part in parts if part["type"] == "text"]
-        if text and text not in ("".join(texts), "\n".join(texts), "\n\n".join(texts), " ".join(texts)):
+        if (
+            isinstance(text, str)
+            and text
+            and text not in ("".join(texts), "\n".join(texts), "\n\n".join(texts), " ".join(texts))
+        ):
             about["text"] = text
         return {"id": self.id, "role": role, "parts": parts, "metadata": {FORMAT: about}}
 

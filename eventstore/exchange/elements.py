@@ -26,6 +26,7 @@ from eventstore.exchange.conversation import InvalidExport
 from eventstore.exchange.sources import opened
 
 CHUNK = 1 << 20  # bytes read at a time; doubled while one element needs more
+LARGEST = 1 << 29  # characters of one value: what is larger is no conversation
 CUT = 2  # a number that goes on behind the buffer can look whole with so many characters behind it: `1e+`
 HEAD = 1 << 16  # bytes that are enough to recognise a file by
 MOST_OBJECTS = 50  # that are looked at to recognise it
@@ -94,6 +95,8 @@ class _Text:
     def _more(self) -> None:
         self.line()
         self.buffer = self.buffer[self.at :]
+        if len(self.buffer) > LARGEST:
+            raise InvalidExport(self.path, self._lines, f"wanted a conversation, found more than {LARGEST} characters")
         self.at = self._counted = 0
         data = self._file.read(max(CHUNK, len(self.buffer)))
         self._ended = not data

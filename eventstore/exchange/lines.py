@@ -16,8 +16,8 @@ import attrs
 
 from eventstore import strict
 from eventstore.exchange.conversation import Skipped
-from eventstore.exchange.elements import DECODER
-from eventstore.exchange.sources import opened
+from eventstore.exchange.elements import DECODER, LARGEST
+from eventstore.exchange.sources import BUFFER, opened
 
 RECENT: Final = 8
 _BOM = b"\xef\xbb\xbf"
@@ -88,15 +88,29 @@ def read_lines(file: BinaryIO) -> Iterator[Line]:
     at, number = file.tell(), 0
     while True:
         file.seek(at)
-        for data in iter(file.readline, b""):
+        for data in iter(lambda: file.readline(LARGEST), b""):
             here, number = at, number + 1
             at += len(data)
+            if len(data) == LARGEST and not data.endswith(b"\n"):
+                at += _skip_line(file)
+                yield Line(number, here, None, f"it is longer than {LARGEST} bytes")
+                continue
             if (said := data.removeprefix(_BOM if here == 0 else b"").strip()) != b"":
                 yield _line(number, here, said, torn=not data.endswith(b"\n"))
                 if file.tell() != at:
                     break
         else:
             return
+
+
+def _skip_line(file: BinaryIO) -> int:
+    """Reads to the end of a line, and says how many bytes that were."""
+    skipped = 0
+    while data := file.readline(BUFFER):
+        skipped += len(data)
+        if data.endswith(b"\n"):
+            break
+    return skipped
 
 
 def _value_at(file: BinaryIO, at: int) -> Any:

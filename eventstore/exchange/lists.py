@@ -39,7 +39,7 @@ IDS = (
     "session_id",
     "sessionId",
 )
-_SEARCHED = 1 << 20  # bytes of a file read at a time when its first line's end is searched
+SEARCHED = 1 << 26  # bytes in which the first line of JSON Lines ends
 
 
 @attrs.frozen
@@ -197,14 +197,13 @@ def read_values(path: str | os.PathLike[str], skipped: list[Skipped]) -> Iterato
 def is_lines(path: str | os.PathLike[str]) -> bool:
     """Whether a file is JSON Lines: its first line is a whole value, and another line follows."""
     with opened(path) as file:
-        first = b""
-        while b"\n" not in first:
-            if not (data := file.read(_SEARCHED)):
+        line = b""
+        while not line.strip():
+            line = file.readline(SEARCHED)
+            if not line.endswith(b"\n"):
                 return False
-            first += data
-        line, _, behind = first.lstrip().partition(b"\n")
-        while not behind.strip():
-            if not (behind := file.read(_SEARCHED)):
+        while not (behind := file.readline(SEARCHED)).strip():
+            if not behind:
                 return False
     try:
         DECODER.decode(line.decode("utf-8-sig").strip())
