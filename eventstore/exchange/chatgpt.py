@@ -52,7 +52,7 @@ from eventstore.exchange.conversation import (
     order_parents_first,
     rehang,
 )
-from eventstore.exchange.elements import first_keys, read_elements
+from eventstore.exchange.elements import BOM, first_keys, read_elements
 from eventstore.exchange.tools import subtree_ends
 from eventstore.exchange.values import EPOCH, time_of, usable
 from eventstore.types import ImportRow
@@ -69,7 +69,8 @@ def recognises(head: bytes) -> bool:
 
 def _looks_captured(head: bytes) -> bool:
     """Whether a conversation lies inside what a browser's capture put around it."""
-    return head.lstrip()[:1] in (b"{", b"[") and all(pattern.search(head) for pattern in _CAPTURED)
+    begin = head.removeprefix(BOM).lstrip()[:1]
+    return begin in (b"{", b"[") and all(pattern.search(head) for pattern in _CAPTURED)
 
 
 def _captured(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:

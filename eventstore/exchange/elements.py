@@ -25,6 +25,7 @@ import attrs
 from eventstore.exchange.conversation import InvalidExport
 from eventstore.exchange.sources import opened
 
+BOM = b"\xef\xbb\xbf"
 CHUNK = 1 << 20  # bytes read at a time; doubled while one element needs more
 LARGEST = 1 << 29  # characters of one value: what is larger is no conversation
 CUT = 2  # a number that goes on behind the buffer can look whole with so many characters behind it: `1e+`

@@ -16,11 +16,10 @@ import attrs
 
 from eventstore import strict
 from eventstore.exchange.conversation import Skipped
-from eventstore.exchange.elements import DECODER, LARGEST
+from eventstore.exchange.elements import BOM, DECODER, LARGEST
 from eventstore.exchange.sources import BUFFER, opened
 
 RECENT: Final = 8
-_BOM = b"\xef\xbb\xbf"
 
 
 @attrs.frozen
@@ -95,7 +94,7 @@ def read_lines(file: BinaryIO) -> Iterator[Line]:
                 at += _skip_line(file)
                 yield Line(number, here, None, f"it is longer than {LARGEST} bytes")
                 continue
-            if (said := data.removeprefix(_BOM if here == 0 else b"").strip()) != b"":
+            if (said := data.removeprefix(BOM if here == 0 else b"").strip()) != b"":
                 yield _line(number, here, said, torn=not data.endswith(b"\n"))
                 if file.tell() != at:
                     break
@@ -115,7 +114,7 @@ def _skip_line(file: BinaryIO) -> int:
 
 def _value_at(file: BinaryIO, at: int) -> Any:
     file.seek(at)
-    return DECODER.decode(file.readline().removeprefix(_BOM if at == 0 else b"").decode().strip())
+    return DECODER.decode(file.readline().removeprefix(BOM if at == 0 else b"").decode().strip())
 
 
 def _line(number: int, at: int, said: bytes, *, torn: bool) -> Line:

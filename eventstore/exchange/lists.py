@@ -21,10 +21,10 @@ import attrs
 
 from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Skipped
-from eventstore.exchange.elements import DECODER, first_objects, read_elements
+from eventstore.exchange.elements import DECODER, LARGEST, first_objects, read_elements
 from eventstore.exchange.identities import content_id
 from eventstore.exchange.lines import read_lines
-from eventstore.exchange.sources import opened
+from eventstore.exchange.sources import BUFFER, opened
 from eventstore.exchange.times import any_time
 from eventstore.exchange.values import list_of, usable
 
@@ -39,7 +39,6 @@ IDS = (
     "session_id",
     "sessionId",
 )
-SEARCHED = 1 << 26  # bytes in which the first line of JSON Lines ends
 
 
 @attrs.frozen
@@ -196,15 +195,20 @@ def read_values(path: str | os.PathLike[str], skipped: list[Skipped]) -> Iterato
 
 def is_lines(path: str | os.PathLike[str]) -> bool:
     """Whether a file is JSON Lines: its first line is a whole value, and another line follows."""
+    begin: int | None = None
+    end = 0
     with opened(path) as file:
-        line = b""
-        while not line.strip():
-            line = file.readline(SEARCHED)
-            if not line.endswith(b"\n"):
-                return False
-        while not (behind := file.readline(SEARCHED)).strip():
-            if not behind:
-                return False
+        pieces = iter(lambda: file.readline(BUFFER), b"")  # a file that is one line isn't held
+        for data in pieces:
+            begin = end if begin is None and data.strip() else begin
+            end += len(data)
+            if begin is not None and (data.endswith(b"\n") or end - begin > LARGEST):
+                break
+        if begin is None or not any(data.strip() for data in pieces):
+            return False
+    with opened(path) as file:
+        file.read(begin)
+        line = file.read(end - begin)
     try:
         DECODER.decode(line.decode("utf-8-sig").strip())
     except (ValueError, RecursionError):
