@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import Sessions
+from eventstore import Message, Sessions
 from eventstore.exchange import FORMATS, InvalidExport, format_of
 from eventstore.exchange.files import import_file
 from eventstore.exchange.store import Noted
@@ -152,6 +152,31 @@ def test_a_later_export_adds_what_is_new(sessions: Sessions, tmp_path: Path, pat
         }
     check_silent(sessions, path)
     assert sessions.verify().ok
+
+
+@by_file
+def test_an_earlier_export_behind_a_later_one_adds_nothing(
+    sessions: Sessions, tmp_path: Path, path: Path, format: str
+) -> None:
+    before = tmp_path / path.name
+    before.write_bytes(EARLIER[format](path.read_bytes()))
+    list(import_file(sessions, path))
+    whole = stored_in(sessions)
+    with contextlib.suppress(InvalidExport):
+        for name, report in import_file(sessions, before):
+            assert report.imported == 0, name
+    assert stored_in(sessions) == whole
+    check_silent(sessions, path)
+    assert sessions.verify().ok
+
+
+def stored_in(sessions: Sessions) -> dict[str, dict[str, Message | None]]:
+    """Every message of every session."""
+    return {
+        info.session_id: {each.id: sessions.session(info.session_id).get_message(each.id) for each in tree}
+        for info in sessions.list_sessions()
+        if (tree := list(sessions.session(info.session_id).tree()))
+    }
 
 
 def test_a_folder_and_an_archive_hold_what_their_files_hold(tmp_path: Path) -> None:
