@@ -15,14 +15,14 @@ Left out and named: messages without parts, and what is no message.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from eventstore.exchange.ai_sdk_parts import FORMAT, express, unexpressed
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
-from eventstore.exchange.conversation import Conversation, Found, Skipped
-from eventstore.exchange.lists import Listed, Lists, Names, first_messages
+from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.times import any_time
 from eventstore.exchange.values import object_of
 
@@ -71,26 +71,7 @@ def _is_told(value: Any) -> bool:
     return (isinstance(value, dict) and "role" in value) or _is_entry(value)
 
 
-_LISTS: Final = Lists("message of the AI SDK", _is_told)
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
-    read. A torn or damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in _LISTS.read(path):
-        yield _conversation(listed, names)
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The conversations of files, unread. Reading them raises as `read`."""
-    return _LISTS.find(paths, read)
-
-
-def _conversation(listed: Listed, names: Names) -> Conversation:
+def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
     skipped: list[Skipped] = [*listed.skipped]
     told: list[Told] = []
     for number, found in enumerate(listed.messages, 1):
@@ -100,7 +81,7 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
         else:
             skipped.append((f"message {number} of {listed.where}", "it isn't an object"))
     head = listed.about.get("headId", PREVIOUS) if any(map(_is_entry, listed.messages)) else PREVIOUS
-    return assemble(
+    yield assemble(
         names.name(listed.id(), told),
         listed.metadata(FORMAT, _model(told), ["headId"] if head is not PREVIOUS else []),
         told,
@@ -141,3 +122,7 @@ def _model(told: Sequence[Told]) -> str | None:
     """The model that a message names last; the SDK has no field for it, apps put it into a message's metadata."""
     named = (object_of(each.metadata).get("model") for each in reversed(told))
     return next((model for model in named if isinstance(model, str)), None)
+
+
+_LISTS: Final = Lists(FORMAT, "message of the AI SDK", _is_told, _conversation)
+find, read = _LISTS.find, _LISTS.read

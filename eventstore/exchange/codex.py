@@ -21,11 +21,10 @@ are named in `skipped`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -41,13 +40,13 @@ from eventstore.exchange.codex_items import (
     role_of,
     text_of,
 )
-from eventstore.exchange.conversation import Conversation, Found, Skipped, Summary
+from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.elements import first_objects
+from eventstore.exchange.finding import Transcripts
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
 from eventstore.exchange.planting import Forest
 from eventstore.exchange.tools import pair
-from eventstore.exchange.transcripts import find_sessions
 from eventstore.exchange.values import EPOCH, list_of, object_of, time_of_text, usable, without
 
 __all__ = ["FORMAT", "find", "read", "recognises"]
@@ -61,23 +60,6 @@ def recognises(head: bytes) -> bool:
         (found.get("type") in _ROWS and "payload" in found) or found.get("record_type") == "state"
         for found in first_objects(head)
     )
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The session of one file. Raises `OSError` if it can't be read, `InvalidExport` if an archive is damaged."""
-    for found in find([path]):
-        yield from found.read()
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The sessions of files, unread. Raises as `read`."""
-    return find_sessions(FORMAT, paths, _session_of, _conversation)
-
-
-def _conversation(lines: Lines) -> Conversation:
-    reading = _Reading(lines)
-    reading.read()
-    return reading.conversation()
 
 
 def _session_of(row: Any) -> str | None:
@@ -248,3 +230,13 @@ def _item_of(row: dict[str, Any]) -> dict[str, Any]:
         return {**row["payload"], "type": "compacted"}
     payload = row.get("payload")
     return payload if isinstance(payload, dict) else row
+
+
+def _conversation(lines: Lines) -> Conversation:
+    reading = _Reading(lines)
+    reading.read()
+    return reading.conversation()
+
+
+_TRANSCRIPTS: Final = Transcripts(FORMAT, _session_of, _conversation)
+find, read = _TRANSCRIPTS.find, _TRANSCRIPTS.read

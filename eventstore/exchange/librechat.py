@@ -19,14 +19,14 @@ Left out and named: messages without content, and what is no message.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Told, assemble
-from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import conversation_metadata, find_values
+from eventstore.exchange.finding import Records
+from eventstore.exchange.lists import conversation_metadata
 from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, call_part, data_part, result_part, spelled
 from eventstore.exchange.ui_parts import IMAGE, file_part, is_address, reasoning_parts, text_parts
@@ -60,22 +60,6 @@ def _is_conversation(value: Any) -> bool:
     if "recursive" in value or "exportAt" in value:
         return True
     return any("messageId" in object_of(each) for each in list_of(value.get("messages"))[:1])
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the export at `path`, mostly one; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, and at the first step if it is some other kind of JSON;
-    `OSError` if it can't be read.
-    """
-    for found in find([path]):
-        yield from found.read()
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The conversations of exports, unread. Raises as `read`."""
-    wanted = "a LibreChat conversation with its `messages`"
-    return find_values(paths, FORMAT, wanted, _is_conversation, _id_of, _conversation)
 
 
 def _id_of(found: Mapping[str, Any]) -> Any:
@@ -182,3 +166,9 @@ def _tool(call: dict[str, Any]) -> Part:
     more = {"callProviderMetadata": {FORMAT: rest}} if rest else {}
     part = call_part(name if isinstance(name, str) and name else "unknown", call["id"], spelled(args), **more)
     return part if output is None else result_part(part, output)
+
+
+_RECORDS: Final = Records(
+    FORMAT, "a LibreChat conversation with its `messages`", _is_conversation, _id_of, _conversation
+)
+find, read = _RECORDS.find, _RECORDS.read

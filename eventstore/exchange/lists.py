@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from hashlib import blake2b
 from typing import Any
 
 import attrs
 
 from eventstore.exchange.assembling import Told
-from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Skipped
+from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.elements import DECODER, LARGEST, first_objects, read_elements
 from eventstore.exchange.identities import content_id
 from eventstore.exchange.lines import read_lines
@@ -97,69 +96,46 @@ def first_messages(head: bytes) -> tuple[dict[str, Any], ...]:
     return found
 
 
-@attrs.frozen
-class Lists:
-    """What tells the lists of a format: how a message of it is called, and what is one.
+def read_lists(
+    path: str | os.PathLike[str],
+    wanted: str,
+    is_message: Callable[[Any], bool],
+    is_whole: Callable[[Any], bool] = lambda _: False,
+    *,
+    held: bool = True,
+) -> Iterator[Listed]:
+    """The lists in the file at `path`, one after the other.
 
-    A value of which `is_whole` is true is a list of its own, though it lies among loose messages.
+    A value of which `is_whole` is true is a list of its own, though it lies among loose messages. Of
+    those only the first is there if they needn't be `held`. Raises
+    `InvalidExport` where a file that isn't JSON Lines is torn, and if there is no message in it, `wanted` being what
+    was looked for.
     """
-
-    wanted: str
-    is_message: Callable[[Any], bool]
-    is_whole: Callable[[Any], bool] = lambda _: False
-
-    def read(self, path: str | os.PathLike[str]) -> Iterator[Listed]:
-        """The lists in the file at `path`, one after the other.
-
-        Raises `InvalidExport` where a file that isn't JSON Lines is torn, and if there is no message in it.
-        """
-        loose: list[Any] = []
-        heard = blake2b(digest_size=16)  # of the loose messages
-        skipped: list[Skipped] = []
-        anything = False
-        for found in read_values(path, skipped):
-            where, value, digest = found.where, found.value, found.digest
-            if self.is_whole(value):
-                yield Listed({}, [value], where, digest=digest)
-            elif self.is_message(value):
+    loose: list[Any] = []
+    heard = blake2b(digest_size=16)  # of the loose messages
+    skipped: list[Skipped] = []
+    anything = False
+    for found in read_values(path, skipped):
+        where, value, digest = found.where, found.value, found.digest
+        if is_whole(value):
+            yield Listed({}, [value], where, digest=digest)
+        elif is_message(value):
+            if held or not loose:
                 loose.append(value)
-                heard.update(digest.encode())
-            elif isinstance(value, list):
-                yield Listed({}, value, where, digest=digest)
-            elif isinstance(value, dict) and isinstance(value.get("messages"), list):
-                about = {key: said for key, said in value.items() if key != "messages"}
-                yield Listed(about, value["messages"], where, digest=digest)
-            else:
-                skipped.append((where, f"it is no {self.wanted}"))
-                continue
-            anything = True
-        if not anything:
-            raise InvalidExport(path, 1, f"wanted a {self.wanted}, found other JSON")
-        if loose or skipped:
-            yield Listed({}, loose, "the file", tuple(skipped), heard.hexdigest())
-
-    def find(
-        self,
-        paths: Sequence[str | os.PathLike[str]],
-        read: Callable[[str | os.PathLike[str]], Iterable[Conversation]],
-    ) -> Iterator[Found]:
-        """The conversations of files, unread: those of a file together, since their names depend on each other.
-
-        `read` gives those of one file, each with the digest of its list. Raises nothing: reading them does.
-        """
-        for path in paths:
-            yield Found(None, self._digests(path), partial(read, path))
-
-    def _digests(self, path: str | os.PathLike[str]) -> Iterator[str]:
-        """Those of the lists that become a session; one that nobody knows where something can't be read."""
-        try:
-            for listed in self.read(path):
-                if listed.digest is not None and any(map(self.is_message, listed.messages)):
-                    yield listed.digest
-                if listed.skipped:
-                    yield ""
-        except InvalidExport:  # it is told when the file is read
-            yield ""
+            heard.update(digest.encode())
+        elif isinstance(value, list):
+            yield Listed({}, value, where, digest=digest)
+        elif isinstance(value, dict) and isinstance(value.get("messages"), list):
+            about = {key: said for key, said in value.items() if key != "messages"}
+            yield Listed(about, value["messages"], where, digest=digest)
+        else:
+            skipped.append((where, f"it is no {wanted}"))
+            continue
+        anything = True
+    if not anything:
+        raise InvalidExport(path, 1, f"wanted a {wanted}, found other JSON")
+    if loose or skipped:
+        yield Listed({}, loose, "the file", tuple(skipped), heard.hexdigest())
 
 
 @attrs.frozen
@@ -214,39 +190,6 @@ def is_lines(path: str | os.PathLike[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def find_values(
-    paths: Sequence[str | os.PathLike[str]],
-    format: str,
-    wanted: str,
-    is_conversation: Callable[[Any], bool],
-    id_of: Callable[[Any], Any],
-    make: Callable[[Any, str], Conversation],
-) -> Iterator[Found]:
-    """The conversations of files whose values are one each, unread.
-
-    `id_of` is a conversation's own id, `make` makes it of its value and the value's digest. Raises `InvalidExport`
-    where a file is torn or not JSON, and at the first step if it is some other kind of JSON.
-    """
-    for path in paths:
-        skipped: list[Skipped] = []
-        for number, found in enumerate(read_values(path, skipped)):
-            if is_conversation(found.value):
-                id = id_of(found.value)
-                session_id = f"{format}:{id}" if usable(id) else None
-                yield Found(session_id, (found.digest,), partial(_made, make, found))
-            elif number == 0:
-                raise InvalidExport(path, 1, f"wanted {wanted}, found other JSON")
-            else:
-                skipped.append((found.where, "it isn't a conversation"))
-        if skipped:
-            lost = Conversation(f"{format}:unknown", {}, (), skipped=tuple(skipped))
-            yield Found(lost.session_id, (), partial(iter, [lost]))
-
-
-def _made(make: Callable[[Any, str], Conversation], found: Value) -> Iterator[Conversation]:
-    yield make(found.value, found.digest)
 
 
 class Names:

@@ -21,14 +21,14 @@ Left out and named: messages without content, and what is no message.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import conversation_metadata, find_values
+from eventstore.exchange.finding import Records
+from eventstore.exchange.lists import conversation_metadata
 from eventstore.exchange.open_webui_details import express_details, without_details
 from eventstore.exchange.response_items import content_parts, express
 from eventstore.exchange.times import any_time
@@ -56,22 +56,6 @@ def _is_chat(value: Any) -> bool:
         return False
     history = value["history"]
     return "models" in value or "title" in value if history is None else "messages" in object_of(history)
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The chats of the export at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, and at the first step if it is some other kind of JSON;
-    `OSError` if it can't be read.
-    """
-    for found in find([path]):
-        yield from found.read()
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The conversations of exports, unread. Raises as `read`."""
-    wanted = "an Open WebUI chat with its `history`"
-    return find_values(paths, FORMAT, wanted, _is_chat, _id_of, _conversation)
 
 
 def _id_of(found: Mapping[str, Any]) -> Any:
@@ -176,3 +160,7 @@ def _file(entry: Any) -> Said:
         return data_part(FORMAT, "file", entry)
     other = {"otherwise": IMAGE} if found.get("type") == "image" else {}
     return file_part(str(url), found.get("content_type"), found.get("name"), **other)
+
+
+_RECORDS: Final = Records(FORMAT, "an Open WebUI chat with its `history`", _is_chat, _id_of, _conversation)
+find, read = _RECORDS.find, _RECORDS.read

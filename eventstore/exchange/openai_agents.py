@@ -20,7 +20,6 @@ Left out and named: items without any content.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -28,9 +27,10 @@ import attrs
 
 from eventstore import codec
 from eventstore.exchange.assembling import EMPTY, Call, Told, assemble
-from eventstore.exchange.conversation import Conversation, Found, Skipped
+from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import Lists, Names, first_messages
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.response_items import call_id_of, express, id_of, kind_of
 from eventstore.exchange.values import list_of, object_of, usable, without
 
@@ -72,32 +72,6 @@ def _is_item(value: Any) -> bool:
 
 def _is_run(value: Any) -> bool:
     return isinstance(value, dict) and VERSION in value
-
-
-_LISTS: Final = Lists("run or item of the Agents SDK", lambda value: _is_item(value) or _is_run(value), _is_run)
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has no items; `OSError` if it can't be read. A torn or
-    damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in _LISTS.read(path):
-        items = [item for item in listed.messages if not _is_run(item)]
-        digest = listed.digest if len(listed.messages) <= 1 or len(items) == len(listed.messages) else None
-        for state in filter(_is_run, listed.messages):
-            yield attrs.evolve(_run(state, names), digest=digest)
-        if items or listed.skipped or len(items) == len(listed.messages):
-            told, skipped = _told(items)
-            where, skipped = names.name(listed.id(), told), [*listed.skipped, *skipped]
-            yield assemble(where, listed.metadata(FORMAT), told, skipped=skipped, digest=digest)
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The conversations of files, unread. Reading them raises as `read`."""
-    return _LISTS.find(paths, read)
 
 
 # ---- the state of a run
@@ -196,3 +170,24 @@ def _item(item: dict[str, Any]) -> Told:
     if item.get("type") == "tool_approval_item":
         _wait([told], raw)
     return told
+
+
+def _conversations(listed: Listed, names: Names) -> Iterator[Conversation]:
+    items = [item for item in listed.messages if not _is_run(item)]
+    digest = listed.digest if len(listed.messages) <= 1 or len(items) == len(listed.messages) else None
+    for state in filter(_is_run, listed.messages):
+        yield attrs.evolve(_run(state, names), digest=digest)
+    if items or listed.skipped or len(items) == len(listed.messages):
+        told, skipped = _told(items)
+        where, skipped = names.name(listed.id(), told), [*listed.skipped, *skipped]
+        yield assemble(where, listed.metadata(FORMAT), told, skipped=skipped, digest=digest)
+
+
+_LISTS: Final = Lists(
+    FORMAT,
+    "run or item of the Agents SDK",
+    lambda value: _is_item(value) or _is_run(value),
+    _conversations,
+    _is_run,
+)
+find, read = _LISTS.find, _LISTS.read

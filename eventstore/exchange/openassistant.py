@@ -37,6 +37,7 @@ from eventstore.exchange.conversation import (
     order_parents_first,
 )
 from eventstore.exchange.elements import first_objects
+from eventstore.exchange.finding import left_out
 from eventstore.exchange.lists import Value, digest_of_values, read_values
 from eventstore.exchange.times import any_time
 from eventstore.exchange.ui_parts import text_parts
@@ -99,9 +100,7 @@ def _find(path: str | os.PathLike[str]) -> Iterator[Found]:
     if not known:
         raise InvalidExport(path, 1, "wanted an OpenAssistant tree or message, found other JSON")
     yield from _seeded(seeds)
-    if skipped:
-        lost = Conversation(f"{FORMAT}:unknown", {}, (), skipped=tuple(skipped))
-        yield Found(lost.session_id, (), partial(iter, [lost]))
+    yield from left_out(FORMAT, skipped)
 
 
 def _kind(found: Any) -> str | None:

@@ -24,14 +24,14 @@ Left out and named: requests and responses without any part, and what is neither
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, Found, Skipped
-from eventstore.exchange.lists import Listed, Lists, Names, first_messages
+from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, data_part, spelled
 from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
@@ -58,26 +58,7 @@ def _is_message(value: Any) -> bool:
     return value.get("kind") in KINDS or any(isinstance(kind, str) for kind in kinds)
 
 
-_LISTS: Final = Lists("message of pydantic-ai", _is_message)
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
-    read. A torn or damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in _LISTS.read(path):
-        yield _conversation(listed, names)
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The conversations of files, unread. Reading them raises as `read`."""
-    return _LISTS.find(paths, read)
-
-
-def _conversation(listed: Listed, names: Names) -> Conversation:
+def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
     skipped: list[Skipped] = [*listed.skipped]
     told: list[Told] = []
     for number, found in enumerate(listed.messages, 1):
@@ -89,7 +70,7 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
     given = listed.id() or next((str(each) for each in ids if usable(each)), None)
     models = [each.metadata["model"] for each in told if "model" in each.metadata]
     metadata = listed.metadata(FORMAT, models[-1] if models else None)
-    return assemble(names.name(given, told), metadata, told, skipped=skipped, digest=listed.digest)
+    yield assemble(names.name(given, told), metadata, told, skipped=skipped, digest=listed.digest)
 
 
 def _told(found: dict[str, Any]) -> list[Told]:
@@ -201,3 +182,7 @@ def _file(entry: dict[str, Any]) -> Part | None:
     else:
         return None
     return {**part, **provider(FORMAT, without(entry, used))}
+
+
+_LISTS: Final = Lists(FORMAT, "message of pydantic-ai", _is_message, _conversation)
+find, read = _LISTS.find, _LISTS.read

@@ -81,22 +81,22 @@ class Noted:
         `None` if it has to be read: something else was imported last, or a session was changed since in a way that its
         number of messages or of bytes shows.
         """
-        if found.session_id is None and not self._names:
+        if found.session_id is None and not self._infos:
             return None  # without asking for digests, which may cost
         known: dict[str, int] = {}
         for digest in found.digests:
-            name = found.session_id or self._names.get(digest)
-            info = None if name is None else self._sessions.session(name).info()
+            name = found.session_id
+            info = self._infos.get(digest) if name is None else self._sessions.session(name).info()
             if info is None or info.metadata.get(MARK) != _mark(info, digest):
                 return None
             known[info.session_id] = info.messages
         return known or None
 
     @cached_property
-    def _names(self) -> dict[str, str]:
-        """Digest → session, as they were when this was asked first."""
+    def _infos(self) -> dict[str, SessionInfo]:
+        """The sessions by their digests, as they were when this was asked first: imports take nothing away."""
         return {
-            mark["digest"].removesuffix(_VERSIONED): info.session_id
+            mark["digest"].removesuffix(_VERSIONED): info
             for info in self._sessions.list_sessions()
             if isinstance(mark := info.metadata.get(MARK), dict)
             and isinstance(mark.get("digest"), str)

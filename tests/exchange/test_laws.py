@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,6 +29,7 @@ from tests.exchange.laws import (
     check_stored,
     counts_of,
     damaged,
+    places_in,
     real_files,
 )
 
@@ -222,6 +224,35 @@ def test_whatever_is_damaged_what_is_left_is_reachable(folder: Path, sample: Sam
             return
         check_silent(sessions, path)
         assert sessions.verify().ok
+
+
+@pytest.mark.large
+@by_sample
+def test_anything_may_stand_anywhere(tmp_path: Path, sample: Sample) -> None:
+    """Each value of a file in turn replaced by one of each kind."""
+    path = tmp_path / sample.path.name
+    for text in _replaced(sample.path.read_text()):
+        path.write_text(text)
+        with contextlib.suppress(InvalidExport):
+            format = format_of(path)
+            for read in format.read(path):
+                check_read(read, format.FORMAT)
+
+
+def _replaced(text: str) -> Iterator[str]:
+    lines = text.splitlines() if not text.startswith(("[", "{\n")) else [text]
+    for at, line in enumerate(lines):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        for holder, key in places_in(value):
+            kept = holder[key]
+            others: tuple[Any, ...] = ({"a": 1}, [[]], 7, "a text")
+            for other in others:
+                holder[key] = other
+                yield "\n".join([*lines[:at], json.dumps(value), *lines[at + 1 :]])
+            holder[key] = kept
 
 
 def _broken(data: bytes, source: st.DataObject) -> bytes:

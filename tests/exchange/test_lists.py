@@ -13,7 +13,7 @@ from eventstore.exchange import ai_sdk
 from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.files import import_file
-from eventstore.exchange.lists import Lists, Names, conversation_metadata, is_lines, read_values
+from eventstore.exchange.lists import Names, conversation_metadata, is_lines, read_lists, read_values
 from eventstore.exchange.times import any_time
 
 
@@ -40,7 +40,7 @@ LISTS: list[tuple[str, list[tuple[dict[str, Any], list[Any]]]]] = [
 def test_lists(tmp_path: Path, text: str, expected: list[tuple[dict[str, Any], list[Any]]]) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    found = list(Lists("number", is_number).read(path))
+    found = list(read_lists(path, "number", is_number))
     assert [(listed.about, listed.messages) for listed in found] == expected
     assert not any(listed.skipped for listed in found)
 
@@ -48,7 +48,7 @@ def test_lists(tmp_path: Path, text: str, expected: list[tuple[dict[str, Any], l
 def test_what_is_no_list_is_named(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text('1\n{"notes": 2}\n{torn\n"text"\n')
-    [listed] = Lists("number", is_number).read(path)
+    [listed] = read_lists(path, "number", is_number)
     assert listed.messages == [1]
     assert [what for what, _ in listed.skipped] == ["line 2", "line 3", "line 4"]
 
@@ -58,7 +58,7 @@ def test_a_file_without_any_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file"
     path.write_text(text)
     with pytest.raises(InvalidExport):
-        list(Lists("number", is_number).read(path))
+        list(read_lists(path, "number", is_number))
 
 
 def test_a_torn_array_is_refused_with_its_line(tmp_path: Path) -> None:
