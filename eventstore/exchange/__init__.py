@@ -1,11 +1,12 @@
 """Conversations from files and to files: a module a format, recognised by content and never by name.
 
-A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`
-and `read(path)`, which yields `Conversation` values; it takes one line in `FORMATS`. `path` may be a member of an
-archive: it is opened by `sources.opened`, or by what stands on it, `elements` for JSON and `lines` for JSON Lines. A
-format that can tell an unchanged conversation before it reads it has `find(paths)` too. What formats share:
-`conversation` mends trees, `identities` gives ids, `tools` pairs calls and results, `store.store` writes what was read
-into a store.
+A format of another system is a module with `FORMAT` (its name, the first half of the session ids), `recognises(head)`,
+`read(path)`, which yields `Conversation` values, and `find(paths)`, which yields them unread, so that those which are
+known needn't be; it takes one line in `FORMATS`. `path` may be a member of an archive: it is opened by
+`sources.opened`, or by what stands on it: `elements` for JSON, `lines` for JSON Lines, `lists` for either. What formats
+share: `finding` has `read` and `find` for most of them, `conversation` mends trees, `identities` gives ids, `tools`
+pairs calls and results, `assembling` makes all of that of messages one after the other, `planting` of messages whose
+rows are read a second time; `store.store` writes what was read into a store.
 
 Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out of it.
 `files.import_file` stores any file, folder or archive, whichever of them it is.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from eventstore.exchange import (
     ai_sdk,
@@ -35,7 +36,7 @@ from eventstore.exchange.conversation import Conversation, Found, InvalidExport,
 from eventstore.exchange.elements import HEAD
 from eventstore.exchange.sources import opened
 
-__all__ = ["FORMATS", "Conversation", "Finding", "Format", "Found", "InvalidExport", "Summary", "format_of", "read"]
+__all__ = ["FORMATS", "Conversation", "Format", "Found", "InvalidExport", "Summary", "format_of", "read"]
 
 
 class Format(Protocol):
@@ -50,11 +51,6 @@ class Format(Protocol):
 
     def read(self, path: str | os.PathLike[str]) -> Iterator[Conversation]:
         """The file's conversations. Raises `InvalidExport` where it makes no sense."""
-
-
-@runtime_checkable
-class Finding(Protocol):
-    """What a module offers beside that, if it can tell conversations that needn't be read again."""
 
     def find(self, paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
         """The conversations of files, unread. Raises as `read`, and so does reading them.
@@ -80,6 +76,16 @@ FORMATS: Final[tuple[Format, ...]] = (
 """In the order in which they are asked: the first that recognises a file reads it."""
 
 
+_OTHERS: Final = {
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+    b"\x1f\x8b": "a gzip file: unpack it with gunzip",
+    b"PK\x03\x04": "an archive in an archive: unpack it first",
+    b"SQLite format 3\0": "an SQLite database: if it is a store, open it with --db, or import what its export makes",
+}
+"""What people have by mistake, by what it begins with."""
+
+
 def format_of(path: str | os.PathLike[str]) -> Format:
     """The format of the file at `path`. Raises `InvalidExport` if none knows it, `OSError` if it can't be read."""
     head = head_of(path)
@@ -94,13 +100,10 @@ def _kind_of(head: bytes) -> str:
     """What a file is that isn't an export, and what to do with it, as far as its beginning says."""
     if not head:
         return "nothing: the file is empty"
-    if head.startswith(b"SQLite format 3\0"):
-        return "an SQLite database: if it is a store, open it with --db, or import what `eventstore export` makes of it"
-    if head.startswith(b"\x1f\x8b"):
-        return "a gzip file: unpack it with gunzip"
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        return "JSON of another kind"
-    return "another"
+    other = next((told for mark, told in _OTHERS.items() if head.startswith(mark)), None)
+    if other is not None:
+        return other
+    return "JSON of another kind" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "another"
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:

@@ -15,18 +15,18 @@ Left out and named: messages without parts, and what is no message.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from eventstore.exchange.ai_sdk_parts import FORMAT, express, unexpressed
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.times import any_time
 from eventstore.exchange.values import object_of
 
-__all__ = ["FORMAT", "read", "recognises"]
+__all__ = ["FORMAT", "find", "read", "recognises"]
 
 ROLES: Final = ("system", "user", "assistant", "data", "tool")
 _EXPRESSED: Final = {
@@ -66,18 +66,12 @@ def _is_entry(value: Any) -> bool:
     return isinstance(value, dict) and "parentId" in value and "message" in value and "type" not in value
 
 
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
-    read. A torn or damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in read_lists(path, "message of the AI SDK", lambda value: isinstance(value, dict) and "role" in value):
-        yield _conversation(listed, names)
+def _is_told(value: Any) -> bool:
+    """Whether a value among messages is one, sound or not."""
+    return (isinstance(value, dict) and "role" in value) or _is_entry(value)
 
 
-def _conversation(listed: Listed, names: Names) -> Conversation:
+def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
     skipped: list[Skipped] = [*listed.skipped]
     told: list[Told] = []
     for number, found in enumerate(listed.messages, 1):
@@ -87,13 +81,14 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
         else:
             skipped.append((f"message {number} of {listed.where}", "it isn't an object"))
     head = listed.about.get("headId", PREVIOUS) if any(map(_is_entry, listed.messages)) else PREVIOUS
-    return assemble(
+    yield assemble(
         names.name(listed.id(), told),
         listed.metadata(FORMAT, _model(told), ["headId"] if head is not PREVIOUS else []),
         told,
         current=head,
         otherwise=any_time(listed.about.get("createdAt")),
         skipped=skipped,
+        digest=listed.digest,
     )
 
 
@@ -127,3 +122,7 @@ def _model(told: Sequence[Told]) -> str | None:
     """The model that a message names last; the SDK has no field for it, apps put it into a message's metadata."""
     named = (object_of(each.metadata).get("model") for each in reversed(told))
     return next((model for model in named if isinstance(model, str)), None)
+
+
+_LISTS: Final = Lists(FORMAT, "message of the AI SDK", _is_told, _conversation)
+find, read = _LISTS.find, _LISTS.read

@@ -23,9 +23,8 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from eventstore.errors import NotSerializable
 from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.identities import Identities
+from eventstore.exchange.identities import Identities, content_id
 from eventstore.exchange.planting import Forest
 from eventstore.exchange.tools import Part, call_part, error_part, pair, result_part
 from eventstore.exchange.values import EPOCH, usable
@@ -105,14 +104,6 @@ class Told:
     listed: Sequence[str] = ()
 
 
-def derived_id(identities: Identities, follows: str | None, content: Any) -> str:
-    """`identities.derive`, also of a content that is nested too deep for a store, which will say so."""
-    try:
-        return identities.derive(follows, content)
-    except NotSerializable as error:
-        return identities.derive(follows, error.place)
-
-
 class _Ids:
     """The messages of a conversation by their ids, in the order of the file."""
 
@@ -132,7 +123,7 @@ class _Ids:
             if told.id not in (None, ""):
                 self.notes.append((f"id {told.id!r}", f"no store takes it: replaced by {key!r}"))
         elif key in self.told:
-            if derived_id(Identities(), None, self.told[key].content) == derived_id(Identities(), None, told.content):
+            if content_id(None, self.told[key].content) == content_id(None, told.content):
                 self.notes.append((f"message {key!r}", "it is there a second time: kept once"))
                 return None
             key = self._derive(parent, told.content)
@@ -142,7 +133,7 @@ class _Ids:
         return str(key)
 
     def _derive(self, parent: str | None, content: Any) -> str:
-        while (key := derived_id(self._derived, parent, content)) in self.told:
+        while (key := self._derived.derive(parent, content)) in self.told:
             continue
         return key
 
@@ -155,11 +146,12 @@ def assemble(
     current: Any = PREVIOUS,
     otherwise: datetime | None = None,
     skipped: Iterable[Skipped] = (),
+    digest: str | None = None,
 ) -> Conversation:
     """A conversation of these messages.
 
     `current` is the id of the message that is shown last, `None` if the file names none; as it is, the last one told.
-    `otherwise` is the time of messages without any.
+    `otherwise` is the time of messages without any. `digest` stands for all that the file says of it.
     """
     ids = _Ids()
     previous: str | None = None
@@ -183,6 +175,7 @@ def assemble(
         forest.standing(kept).get(shown) if isinstance(shown, str) else None,
         tuple(notes),
         elsewhere=forest.missing(hung),
+        digest=digest,
     )
 
 

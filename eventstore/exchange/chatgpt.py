@@ -52,7 +52,7 @@ from eventstore.exchange.conversation import (
     order_parents_first,
     rehang,
 )
-from eventstore.exchange.elements import first_keys, read_elements
+from eventstore.exchange.elements import BOM, first_keys, read_elements
 from eventstore.exchange.tools import subtree_ends
 from eventstore.exchange.values import EPOCH, time_of, usable
 from eventstore.types import ImportRow
@@ -69,7 +69,8 @@ def recognises(head: bytes) -> bool:
 
 def _looks_captured(head: bytes) -> bool:
     """Whether a conversation lies inside what a browser's capture put around it."""
-    return head.lstrip()[:1] in (b"{", b"[") and all(pattern.search(head) for pattern in _CAPTURED)
+    begin = head.removeprefix(BOM).lstrip()[:1]
+    return begin in (b"{", b"[") and all(pattern.search(head) for pattern in _CAPTURED)
 
 
 def _captured(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -108,26 +109,26 @@ def _find(path: str | os.PathLike[str], keep_hidden: bool) -> Iterator[Found]:
         known = isinstance(found, dict) and _is_conversation(found)
         if not known and (inside := list(_captured(found))):
             for place, each in enumerate(inside, 1):
-                whole = partial(_conversations, each, f"#{number}.{place}", keep_hidden)
-                yield Found(_session_id(each, f"#{number}.{place}"), None, whole)
+                yield _found(each, f"#{number}.{place}", keep_hidden, f"{element.digest}/{place}")
             continue
         if number == 1 and not known:
             raise InvalidExport(
                 path, element.line, "wanted a ChatGPT conversation with its `mapping`, found other JSON"
             )
         if known and isinstance(found.get("mapping"), dict):
-            named = usable(found.get("conversation_id")) or usable(found.get("id"))
-            yield Found(
-                _session_id(found, f"#{number}"),
-                element.digest if named else None,
-                partial(_conversations, found, f"#{number}", keep_hidden),
-            )
+            yield _found(found, f"#{number}", keep_hidden, element.digest)
         else:
             why = "it has no mapping of messages" if known else "it isn't a conversation"
             skipped = (f"conversation {number} (line {element.line})", why)
             session_id = _session_id(found if known else {}, f"#{number}")
             empty = Conversation(session_id, _about(found) if known else {}, (), skipped=(skipped,))
-            yield Found(session_id, None, partial(iter, [empty]))
+            yield Found(session_id, (), partial(iter, [empty]))
+
+
+def _found(found: Mapping[str, Any], place: str, keep_hidden: bool, digest: str) -> Found:
+    named = any(usable(found.get(key)) for key in ("conversation_id", "id"))
+    read_it = partial(_conversations, found, place, keep_hidden, digest)
+    return Found(_session_id(found, place) if named else None, (digest,), read_it)
 
 
 def _session_id(found: Mapping[str, Any], otherwise: str) -> str:
@@ -151,7 +152,7 @@ def _about(found: Mapping[str, Any]) -> dict[str, Any]:
     return {**about, FORMAT: {key: value for key, value in found.items() if key not in held}}
 
 
-def _conversations(found: Mapping[str, Any], place: str, keep_hidden: bool) -> Iterator[Conversation]:
+def _conversations(found: Mapping[str, Any], place: str, keep_hidden: bool, digest: str) -> Iterator[Conversation]:
     order, parents, skipped = _tree(found["mapping"])
     nodes = _messages(order, found["mapping"], skipped)
     _pair(order, parents, nodes)
@@ -174,6 +175,7 @@ def _conversations(found: Mapping[str, Any], place: str, keep_hidden: bool) -> I
         ),
         nearest(order, parents, kept).get(current) if isinstance(current, str) else None,
         tuple(skipped),
+        digest=digest,
     )
 
 

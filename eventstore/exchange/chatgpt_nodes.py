@@ -21,7 +21,7 @@ CALLS = ("text", "code")  # kinds of content that a tool is called with
 HIDDEN = "is_visually_hidden_from_conversation"
 
 
-@attrs.define
+@attrs.define(slots=False)  # many, short-lived, with values that are kept once they are asked for
 class Node:
     """A node that holds a message. `tool_part` takes the place of its text when it is a tool's call or result."""
 
@@ -85,7 +85,7 @@ class Node:
             return "it is hidden from the conversation"
         if self.role == "system":
             return "it is a system message"
-        return None if self.parts else "it is empty"
+        return None if self.tool_part or self.said.parts or self.parts else "it is empty"
 
     @property
     def speaks(self) -> bool:

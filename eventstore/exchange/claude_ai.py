@@ -72,14 +72,14 @@ def _find(path: str | os.PathLike[str]) -> Iterator[Found]:
             wanted = "wanted a Claude.ai conversation with its `chat_messages`, found other JSON"
             raise InvalidExport(path, element.line, wanted)
         if known and isinstance(found.get("chat_messages"), list):
-            digest = element.digest if usable(found.get("uuid")) else None
-            read_it = partial(_conversations, found, f"#{number}")
-            yield Found(_session_id(found, f"#{number}"), digest, read_it)
+            session_id = _session_id(found, "") if usable(found.get("uuid")) else None
+            read_it = partial(_conversations, found, f"#{number}", element.digest)
+            yield Found(session_id, (element.digest,), read_it)
         else:
             why = "it has no list of messages" if known else "it isn't a conversation"
             skipped = (f"conversation {number} (line {element.line})", why)
             empty = Conversation(_session_id(object_of(found), f"#{number}"), {}, (), skipped=(skipped,))
-            yield Found(empty.session_id, None, partial(iter, [empty]))
+            yield Found(empty.session_id, (), partial(iter, [empty]))
 
 
 def _session_id(found: Mapping[str, Any], otherwise: str) -> str:
@@ -130,7 +130,9 @@ class _Node:
         """Its parts, files last."""
         said = express(self.blocks, FORMAT, tools)
         text = self.message.get("text")
-        if isinstance(text, str) and text and not any(part["type"] == "text" for part in said):
+        if text and not isinstance(text, str):
+            said.append(data_part(FORMAT, "text", text))
+        elif text and not any(part["type"] == "text" for part in said):
             said.append({"type": "text", "text": text})
         return [*said, *self.files()]
 
@@ -150,7 +152,11 @@ class _Node:
         if self.message.get("uuid") not in (self.id, None):
             about["uuid"] = self.message["uuid"]
         texts = [part["text"] for part in parts if part["type"] == "text"]
-        if text and text not in ("".join(texts), "\n".join(texts), "\n\n".join(texts), " ".join(texts)):
+        if (
+            isinstance(text, str)
+            and text
+            and text not in ("".join(texts), "\n".join(texts), "\n\n".join(texts), " ".join(texts))
+        ):
             about["text"] = text
         return {"id": self.id, "role": role, "parts": parts, "metadata": {FORMAT: about}}
 
@@ -177,7 +183,7 @@ def _numbered(blocks: list[Any], id: str) -> list[Any]:
 # ---- one conversation
 
 
-def _conversations(found: Mapping[str, Any], place: str) -> Iterator[Conversation]:
+def _conversations(found: Mapping[str, Any], place: str, digest: str) -> Iterator[Conversation]:
     nodes, skipped = _nodes(found["chat_messages"])
     forest = Forest.of({id: node.parent for id, node in nodes.items()})
     kept = [id for id, node in nodes.items() if not node.is_empty()]
@@ -203,6 +209,7 @@ def _conversations(found: Mapping[str, Any], place: str) -> Iterator[Conversatio
         shown,
         (*skipped, *pairs.skipped),
         elsewhere=forest.missing(hung),
+        digest=digest,
     )
 
 

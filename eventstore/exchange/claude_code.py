@@ -81,12 +81,13 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
         groups.setdefault(f"#{number}" if session is None else session, []).append((is_agents, number))
     for session, group in groups.items():
         chosen = [paths[number] for _, number in sorted(group)]
-        digest = None if session.startswith("#") else digest_of(chosen)
-        yield Found(f"{FORMAT}:{session}", digest, partial(_conversations, chosen))
+        digest = digest_of(chosen)
+        session_id = None if session.startswith("#") else f"{FORMAT}:{session}"
+        yield Found(session_id, (digest,), partial(_conversations, chosen, digest))
 
 
-def _conversations(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Conversation]:
+def _conversations(paths: Sequence[str | os.PathLike[str]], digest: str) -> Iterator[Conversation]:
     with reading(paths) as files:
         sessions = transcripts(paths, files)
         for transcript in sessions:
-            yield attrs.evolve(conversation(transcript), several=len(sessions) > 1)
+            yield attrs.evolve(conversation(transcript), digest=digest if len(sessions) == 1 else None)

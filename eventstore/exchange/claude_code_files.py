@@ -123,8 +123,8 @@ class Transcript:
 
     def _add_beside(self, value: Mapping[str, Any]) -> None:
         kind, leaf, text = str(value.get("type")), value.get("leafUuid"), value.get("summary")
-        if kind == "summary" and isinstance(text, str) and text.strip() and leaf in self.rows:
-            self.summaries.append(LeafSummary(str(leaf), text, len(self.rows)))
+        if kind == "summary" and isinstance(text, str) and text.strip() and isinstance(leaf, str) and leaf in self.rows:
+            self.summaries.append(LeafSummary(leaf, text, len(self.rows)))
         elif kind not in _TITLES:
             self.others[kind] += 1
 

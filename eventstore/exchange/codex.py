@@ -21,12 +21,10 @@ are named in `skipped`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -42,12 +40,12 @@ from eventstore.exchange.codex_items import (
     role_of,
     text_of,
 )
-from eventstore.exchange.conversation import Conversation, Found, Skipped, Summary
+from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.elements import first_objects
+from eventstore.exchange.finding import Transcripts
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.sources import digest_of
 from eventstore.exchange.tools import pair
 from eventstore.exchange.values import EPOCH, list_of, object_of, time_of_text, usable, without
 
@@ -62,22 +60,6 @@ def recognises(head: bytes) -> bool:
         (found.get("type") in _ROWS and "payload" in found) or found.get("record_type") == "state"
         for found in first_objects(head)
     )
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The session of one file. Raises `OSError` if it can't be read, `InvalidExport` if an archive is damaged."""
-    with Lines(path).open() as lines:
-        reading = _Reading(lines)
-        reading.read()
-        yield reading.conversation()
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The sessions of files, unread. Raises as `read`."""
-    for path in paths:
-        with Lines(path).open() as lines:
-            name = next((name for line in lines if (name := _session_of(line.value))), None)
-        yield Found(f"{FORMAT}:{name or '#'}", digest_of([path]) if name else None, partial(read, path))
 
 
 def _session_of(row: Any) -> str | None:
@@ -248,3 +230,13 @@ def _item_of(row: dict[str, Any]) -> dict[str, Any]:
         return {**row["payload"], "type": "compacted"}
     payload = row.get("payload")
     return payload if isinstance(payload, dict) else row
+
+
+def _conversation(lines: Lines) -> Conversation:
+    reading = _Reading(lines)
+    reading.read()
+    return reading.conversation()
+
+
+_TRANSCRIPTS: Final = Transcripts(FORMAT, _session_of, _conversation)
+find, read = _TRANSCRIPTS.find, _TRANSCRIPTS.read

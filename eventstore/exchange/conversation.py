@@ -95,8 +95,8 @@ class Conversation:
 
     `elsewhere` is for roots whose parent isn't in the file (message → parent): the session may hold it already.
     `growing` are messages of which a later export may have more parts, since the file is written while they come.
-    `several` says that what it was found in holds others, too; `aside` that it is only what was said beside
-    the conversation, so that the branch that is active stays so.
+    `aside` says that it is only what was said beside the conversation, so that the branch that is active stays so.
+    `digest` is that of all that the file says of it, and is noted when it is stored (see `Found`).
     """
 
     session_id: str
@@ -107,8 +107,8 @@ class Conversation:
     summaries: tuple[Summary, ...] = ()
     elsewhere: Mapping[str, str] = attrs.field(factory=dict)
     growing: Container[str] = frozenset()
-    several: bool = False
     aside: bool = False
+    digest: str | None = None
 
     def rows_where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
         """The rows of the messages whose ids are wanted, in order."""
@@ -119,15 +119,16 @@ class Conversation:
 
 @attrs.frozen
 class Found:
-    """A conversation that was found in a file and not yet read.
+    """Conversations that were found in a file and not yet read: mostly one.
 
-    `digest` is that of all that the file says of it; the same digest in the same session is the same conversation, and
-    needn't be read again. `None` where that can't be told. `read()` gives the conversation: more than one, where only
-    reading shows that there are several.
+    `digests` are those of all that the file says of them, one for each. A conversation whose digest was noted when it
+    was stored needn't be read again. There are none where that can't be told. They may be a generator, which is asked
+    only as long as they are known. `session_id` is where they are noted, `None` where only reading tells it. `read()`
+    gives the conversations: more than there are digests, where only reading shows that.
     """
 
-    session_id: str
-    digest: str | None
+    session_id: str | None
+    digests: Iterable[str]
     read: Callable[[], Iterable[Conversation]]
 
 

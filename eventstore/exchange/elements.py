@@ -25,7 +25,9 @@ import attrs
 from eventstore.exchange.conversation import InvalidExport
 from eventstore.exchange.sources import opened
 
+BOM = b"\xef\xbb\xbf"
 CHUNK = 1 << 20  # bytes read at a time; doubled while one element needs more
+LARGEST = 1 << 29  # characters of one value: what is larger is no conversation
 CUT = 2  # a number that goes on behind the buffer can look whole with so many characters behind it: `1e+`
 HEAD = 1 << 16  # bytes that are enough to recognise a file by
 MOST_OBJECTS = 50  # that are looked at to recognise it
@@ -68,7 +70,8 @@ class _Text:
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._digest = ""  # of the value that was read last
-        self._lines = 1  # the line that `buffer` begins on
+        self._lines = 1  # the line that the character `_counted` of `buffer` is on
+        self._counted = 0
         self._ended = False
         self.buffer = ""
         self.at = 0
@@ -82,15 +85,20 @@ class _Text:
 
     def line(self) -> int:
         """The line of the next character."""
-        return self._line_of(self.at)
+        self._lines = self._line_of(self.at)
+        self._counted = self.at
+        return self._lines
 
     def _line_of(self, position: int) -> int:
-        return self._lines + self.buffer.count("\n", 0, position)
+        """The line of a character that isn't before the one that was asked for last."""
+        return self._lines + self.buffer.count("\n", self._counted, position)
 
     def _more(self) -> None:
-        self._lines = self.line()
+        self.line()
         self.buffer = self.buffer[self.at :]
-        self.at = 0
+        if len(self.buffer) > LARGEST:
+            raise InvalidExport(self.path, self._lines, f"wanted a conversation, found more than {LARGEST} characters")
+        self.at = self._counted = 0
         data = self._file.read(max(CHUNK, len(self.buffer)))
         self._ended = not data
         try:

@@ -10,10 +10,10 @@ from functools import partial
 import attrs
 
 from eventstore.errors import NotSerializable
-from eventstore.exchange import Finding, Format, format_of, head_of, jsonl
-from eventstore.exchange.conversation import Found, InvalidExport, Skipped
+from eventstore.exchange import Format, format_of, head_of, jsonl
+from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
-from eventstore.exchange.store import is_unchanged, store
+from eventstore.exchange.store import Noted, store
 from eventstore.sessions import Sessions
 from eventstore.types import ImportReport, Progress
 
@@ -62,10 +62,11 @@ def import_file(
         if skipped:
             yield None, ImportReport(0, 0, tuple(skipped))
         counter = _Counter(progress, sum(source.size for group in groups for source in group.sources))
+        noted = Noted(sessions)
         faults: list[InvalidExport] = []
         for group in groups:
             try:
-                yield from _import(sessions, group, counter, reread)
+                yield from _import(sessions, group, counter, noted, reread)
             except InvalidExport as error:
                 faults.append(error)
         if faults:
@@ -142,7 +143,9 @@ class _Counter:
             self._told = self._read
 
 
-def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) -> Iterator[tuple[str, ImportReport]]:
+def _import(
+    sessions: Sessions, group: _Group, counter: _Counter, noted: Noted, reread: bool
+) -> Iterator[tuple[str, ImportReport]]:
     heard = [counter.hear(source) for source in group.sources]
     if group.format is None:
         for source in heard:
@@ -151,31 +154,20 @@ def _import(sessions: Sessions, group: _Group, counter: _Counter, reread: bool) 
                 counter.tell(0, None)
         return
     told: set[str] = set()
-    for found in _found(group.format, heard):
-        known = None if reread else is_unchanged(sessions, found)
-        if known is not None:
-            yield found.session_id, ImportReport(0, known)
+    for found in group.format.find(heard):
+        if not reread and (known := noted.unchanged(found)) is not None:
+            yield from ((name, ImportReport(0, messages)) for name, messages in known.items())
             counter.tell(0, None)
             continue
         for conversation in found.read():
-            digest = None if conversation.several else found.digest
             if conversation.session_id in told:  # its metadata as they were told first: the next import finds them so
                 conversation = attrs.evolve(conversation, metadata={})
             told.add(conversation.session_id)
             tell = partial(counter.tell_stored, len(conversation.rows))
             try:
-                report = store(sessions, conversation, tell, digest=digest)
+                report = store(sessions, conversation, tell)
             except NotSerializable as error:  # nested deeper than messages may be
                 what = f"conversation {conversation.session_id!r}"
                 report = ImportReport(0, 0, ((what, f"no store can hold it: {error}"),))
             yield conversation.session_id, report
             counter.tell(0, None)
-
-
-def _found(format: Format, sources: Sequence[Source]) -> Iterator[Found]:
-    if isinstance(format, Finding):
-        yield from format.find(sources)
-        return
-    for source in sources:
-        for conversation in format.read(source):
-            yield Found(conversation.session_id, None, partial(iter, [conversation]))

@@ -26,15 +26,38 @@ class Identities:
 
     def derive(self, follows: str | None, content: Any) -> str:
         """The id of a message with this content (JSON) that comes behind the message `follows`, or first."""
-        known = _digest([follows, content])
+        known = content_id(follows, content)
         before = self._given[known]
         self._given[known] += 1
         return known if not before else _digest([known, before])
+
+
+def content_id(follows: str | None, content: Any) -> str:
+    """What stands for a content behind `follows`: the id of the first such message."""
+    return _digest([follows, content])
 
 
 def _digest(value: Any) -> str:
     try:
         data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # halves of surrogate pairs, large integers, depth: each value always goes the same way
-        data = strict.encode(value).encode()
+        data = _any_depth(value) if strict.too_deep(value) else strict.encode(value).encode()
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def _any_depth(value: Any) -> bytes:
+    """A text of a value that is nested deeper than a store takes, which refuses it by the id that it gets here."""
+    said: list[str] = []
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            keys = sorted(here)
+            said.append(strict.encode(keys))
+            waiting += [here[key] for key in keys]
+        elif isinstance(here, list):
+            said.append(f"[{len(here)}")
+            waiting += here
+        else:
+            said.append(strict.encode(here))
+    return "\n".join(said).encode()

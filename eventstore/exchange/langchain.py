@@ -20,13 +20,13 @@ Left out and named: messages without content, what a `remove` message names, and
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.response_items import told_output
 from eventstore.exchange.tools import Part, call_part, data_part, error_part, spelled
 from eventstore.exchange.ui_parts import (
@@ -87,18 +87,7 @@ def _fields(message: dict[str, Any]) -> dict[str, Any]:
     return {"type": message["type"], **object_of(message["data"])} if "data" in message else message
 
 
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
-    read. A torn or damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in read_lists(path, "message of LangChain", _is_message):
-        yield _conversation(listed, names)
-
-
-def _conversation(listed: Listed, names: Names) -> Conversation:
+def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
     skipped: list[Skipped] = [*listed.skipped]
     told: list[Told] = []
     for number, found in enumerate(listed.messages, 1):
@@ -112,7 +101,9 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
             told.append(_told(fields))
     models = [each.metadata["model"] for each in told if "model" in each.metadata]
     model = models[-1] if models else None
-    return assemble(names.name(listed.id(), told), listed.metadata(FORMAT, model), told, skipped=skipped)
+    yield assemble(
+        names.name(listed.id(), told), listed.metadata(FORMAT, model), told, skipped=skipped, digest=listed.digest
+    )
 
 
 def _remove(told: list[Told], named: Any) -> list[Skipped]:
@@ -212,3 +203,7 @@ def _file(block: dict[str, Any]) -> Part | None:
             about = provider(FORMAT, without(block, used))
             return {**file_part(data_url(media_type or other, str(value)), media_type, name, other), **about}
     return None
+
+
+_LISTS: Final = Lists(FORMAT, "message of LangChain", _is_message, _conversation)
+find, read = _LISTS.find, _LISTS.read

@@ -19,14 +19,14 @@ Left out and named: messages without content, and what is no message.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Told, assemble
-from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import conversation_metadata, read_values
+from eventstore.exchange.finding import Records
+from eventstore.exchange.lists import conversation_metadata
 from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, call_part, data_part, result_part, spelled
 from eventstore.exchange.ui_parts import IMAGE, file_part, is_address, reasoning_parts, text_parts
@@ -62,34 +62,20 @@ def _is_conversation(value: Any) -> bool:
     return any("messageId" in object_of(each) for each in list_of(value.get("messages"))[:1])
 
 
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the export at `path`, mostly one; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, and at the first step if it is some other kind of JSON;
-    `OSError` if it can't be read.
-    """
-    skipped: list[Skipped] = []
-    for number, (where, found) in enumerate(read_values(path, skipped)):
-        if _is_conversation(found):
-            yield _conversation(found)
-        elif number == 0:
-            raise InvalidExport(path, 1, "wanted a LibreChat conversation with its `messages`, found other JSON")
-        else:
-            skipped.append((where, "it isn't a conversation"))
-    if skipped:
-        yield Conversation(f"{FORMAT}:unknown", {}, (), skipped=tuple(skipped))
+def _id_of(found: Mapping[str, Any]) -> Any:
+    return found["conversationId"]
 
 
-def _conversation(found: Mapping[str, Any]) -> Conversation:
+def _conversation(found: Mapping[str, Any], digest: str) -> Conversation:
     skipped: list[Skipped] = []
     told = list(_told(found.get("messages"), skipped))
     options = object_of(found.get("options"))
     models = [object_of(each.metadata).get("model") for each in told]
     model = options.get("model") or next((model for model in reversed(models) if model), None)
-    ids = (found["conversationId"], *(each.id for each in told[:1]), "unknown")
+    ids = (_id_of(found), *(each.id for each in told[:1]), "unknown")
     given = next(each for each in ids if usable(each))
     about = conversation_metadata(FORMAT, {**found}, model=model, held=_OF_THE_EXPORT)
-    return assemble(f"{FORMAT}:{given}", about, told, current=None, skipped=skipped)
+    return assemble(f"{FORMAT}:{given}", about, told, current=None, skipped=skipped, digest=digest)
 
 
 def _told(messages: Any, skipped: list[Skipped]) -> Iterator[Told]:
@@ -180,3 +166,9 @@ def _tool(call: dict[str, Any]) -> Part:
     more = {"callProviderMetadata": {FORMAT: rest}} if rest else {}
     part = call_part(name if isinstance(name, str) and name else "unknown", call["id"], spelled(args), **more)
     return part if output is None else result_part(part, output)
+
+
+_RECORDS: Final = Records(
+    FORMAT, "a LibreChat conversation with its `messages`", _is_conversation, _id_of, _conversation
+)
+find, read = _RECORDS.find, _RECORDS.read

@@ -9,27 +9,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any, BinaryIO, Final, Self
 
 import attrs
 
 from eventstore import strict
 from eventstore.exchange.conversation import Skipped
-from eventstore.exchange.elements import DECODER
-from eventstore.exchange.sources import opened
+from eventstore.exchange.elements import BOM, DECODER, LARGEST
+from eventstore.exchange.sources import BUFFER, opened
 
 RECENT: Final = 8
-_BOM = b"\xef\xbb\xbf"
 
 
 @attrs.frozen
 class Line:
-    """A line that isn't blank: its number (from 1), where it begins in the file, and its value or its `fault`."""
+    """A line that isn't blank: its number (from 1), where it begins in the file, and its value or its `fault`.
+
+    `text` is all that is on it.
+    """
 
     number: int
     at: int
     value: Any
     fault: str | None = None
+    text: bytes = b""
+
+    def digest(self) -> str:
+        """The digest of its text."""
+        return blake2b(self.text, digest_size=16).hexdigest()
 
     def skipped(self) -> Skipped:
         """What a report says of a line that has a fault, or isn't what was wanted."""
@@ -79,10 +87,14 @@ def read_lines(file: BinaryIO) -> Iterator[Line]:
     at, number = file.tell(), 0
     while True:
         file.seek(at)
-        for data in iter(file.readline, b""):
+        for data in iter(lambda: file.readline(LARGEST), b""):
             here, number = at, number + 1
             at += len(data)
-            if (said := data.removeprefix(_BOM if here == 0 else b"").strip()) != b"":
+            if len(data) == LARGEST and not data.endswith(b"\n"):
+                at += _skip_line(file)
+                yield Line(number, here, None, f"it is longer than {LARGEST} bytes")
+                continue
+            if (said := data.removeprefix(BOM if here == 0 else b"").strip()) != b"":
                 yield _line(number, here, said, torn=not data.endswith(b"\n"))
                 if file.tell() != at:
                     break
@@ -90,9 +102,19 @@ def read_lines(file: BinaryIO) -> Iterator[Line]:
             return
 
 
+def _skip_line(file: BinaryIO) -> int:
+    """Reads to the end of a line, and says how many bytes that were."""
+    skipped = 0
+    while data := file.readline(BUFFER):
+        skipped += len(data)
+        if data.endswith(b"\n"):
+            break
+    return skipped
+
+
 def _value_at(file: BinaryIO, at: int) -> Any:
     file.seek(at)
-    return DECODER.decode(file.readline().removeprefix(_BOM if at == 0 else b"").decode().strip())
+    return DECODER.decode(file.readline().removeprefix(BOM if at == 0 else b"").decode().strip())
 
 
 def _line(number: int, at: int, said: bytes, *, torn: bool) -> Line:
@@ -103,4 +125,4 @@ def _line(number: int, at: int, said: bytes, *, torn: bool) -> Line:
         return Line(number, at, None, f"{how} ({error})")
     if said.count(b"[") + said.count(b"{") > strict.MAX_DEPTH // 2 and strict.too_deep([[[[[[[[value]]]]]]]]):
         return Line(number, at, None, f"it is nested deeper than {strict.MAX_DEPTH} levels")
-    return Line(number, at, value)
+    return Line(number, at, value, None, said)

@@ -12,17 +12,18 @@ A line that can't be read, or that is nothing of these, is left out and named.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import attrs
 
-from eventstore.exchange.assembling import Told, derived_id
+from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import InvalidExport, Skipped
-from eventstore.exchange.elements import DECODER, first_objects, read_elements
-from eventstore.exchange.identities import Identities
+from eventstore.exchange.elements import DECODER, LARGEST, first_objects, read_elements
+from eventstore.exchange.identities import content_id
 from eventstore.exchange.lines import read_lines
-from eventstore.exchange.sources import opened
+from eventstore.exchange.sources import BUFFER, opened
 from eventstore.exchange.times import any_time
 from eventstore.exchange.values import list_of, usable
 
@@ -37,7 +38,6 @@ IDS = (
     "session_id",
     "sessionId",
 )
-_SEARCHED = 1 << 20  # bytes of a file read at a time when its first line's end is searched
 
 
 @attrs.frozen
@@ -48,6 +48,7 @@ class Listed:
     messages: list[Any]
     where: str
     skipped: tuple[Skipped, ...] = ()
+    digest: str | None = None  # of the messages and what is said beside them
 
     def id(self) -> str | None:
         """The conversation's own id."""
@@ -95,23 +96,38 @@ def first_messages(head: bytes) -> tuple[dict[str, Any], ...]:
     return found
 
 
-def read_lists(path: str | os.PathLike[str], wanted: str, is_message: Callable[[Any], bool]) -> Iterator[Listed]:
+def read_lists(
+    path: str | os.PathLike[str],
+    wanted: str,
+    is_message: Callable[[Any], bool],
+    is_whole: Callable[[Any], bool] = lambda _: False,
+    *,
+    held: bool = True,
+) -> Iterator[Listed]:
     """The lists in the file at `path`, one after the other.
 
-    Raises `InvalidExport` where a file that isn't JSON Lines is torn, and if there is no message in it, `wanted` being
-    what was looked for.
+    A value of which `is_whole` is true is a list of its own, though it lies among loose messages. Of
+    those only the first is there if they needn't be `held`. Raises
+    `InvalidExport` where a file that isn't JSON Lines is torn, and if there is no message in it, `wanted` being what
+    was looked for.
     """
     loose: list[Any] = []
+    heard = blake2b(digest_size=16)  # of the loose messages
     skipped: list[Skipped] = []
     anything = False
-    for where, value in read_values(path, skipped):
-        if is_message(value):
-            loose.append(value)
+    for found in read_values(path, skipped):
+        where, value, digest = found.where, found.value, found.digest
+        if is_whole(value):
+            yield Listed({}, [value], where, digest=digest)
+        elif is_message(value):
+            if held or not loose:
+                loose.append(value)
+            heard.update(digest.encode())
         elif isinstance(value, list):
-            yield Listed({}, value, where)
+            yield Listed({}, value, where, digest=digest)
         elif isinstance(value, dict) and isinstance(value.get("messages"), list):
             about = {key: said for key, said in value.items() if key != "messages"}
-            yield Listed(about, value["messages"], where)
+            yield Listed(about, value["messages"], where, digest=digest)
         else:
             skipped.append((where, f"it is no {wanted}"))
             continue
@@ -119,38 +135,56 @@ def read_lists(path: str | os.PathLike[str], wanted: str, is_message: Callable[[
     if not anything:
         raise InvalidExport(path, 1, f"wanted a {wanted}, found other JSON")
     if loose or skipped:
-        yield Listed({}, loose, "the file", tuple(skipped))
+        yield Listed({}, loose, "the file", tuple(skipped), heard.hexdigest())
 
 
-def read_values(path: str | os.PathLike[str], skipped: list[Skipped]) -> Iterator[tuple[str, Any]]:
-    """(where, value) of each element of an array, each line of JSON Lines, or the one value of a file.
+@attrs.frozen
+class Value:
+    """A value of a file: where it lies, and the digest of its text."""
+
+    where: str
+    value: Any
+    digest: str
+
+
+def digest_of_values(values: Iterable[Value]) -> str:
+    """The digest of several values together."""
+    return blake2b("".join(each.digest for each in values).encode(), digest_size=16).hexdigest()
+
+
+def read_values(path: str | os.PathLike[str], skipped: list[Skipped]) -> Iterator[Value]:
+    """Each element of an array, each line of JSON Lines, or the one value of a file.
 
     Lines that can't be read go to `skipped`. Raises `InvalidExport` where a file of another kind is torn.
     """
     if not is_lines(path):
         for number, element in enumerate(read_elements(path), 1):
-            yield f"element {number} (line {element.line})", element.value
+            yield Value(f"element {number} (line {element.line})", element.value, element.digest)
         return
     with opened(path) as file:
         for line in read_lines(file):
             if line.fault is not None:
                 skipped.append(line.skipped())
             else:
-                yield f"line {line.number}", line.value
+                yield Value(f"line {line.number}", line.value, line.digest())
 
 
 def is_lines(path: str | os.PathLike[str]) -> bool:
     """Whether a file is JSON Lines: its first line is a whole value, and another line follows."""
+    begin: int | None = None
+    end = 0
     with opened(path) as file:
-        first = b""
-        while b"\n" not in first:
-            if not (data := file.read(_SEARCHED)):
-                return False
-            first += data
-        line, _, behind = first.lstrip().partition(b"\n")
-        while not behind.strip():
-            if not (behind := file.read(_SEARCHED)):
-                return False
+        pieces = iter(lambda: file.readline(BUFFER), b"")  # a file that is one line isn't held
+        for data in pieces:
+            begin = end if begin is None and data.strip() else begin
+            end += len(data)
+            if begin is not None and (data.endswith(b"\n") or end - begin > LARGEST):
+                break
+        if begin is None or not any(data.strip() for data in pieces):
+            return False
+    with opened(path) as file:
+        file.read(begin)
+        line = file.read(end - begin)
     try:
         DECODER.decode(line.decode("utf-8-sig").strip())
     except (ValueError, RecursionError):
@@ -193,4 +227,4 @@ class Names:
 def _said(before: str | None, told: Told) -> str:
     """What stands for a message and all before it."""
     said = [told.id if isinstance(told.id, str) else None, told.role, told.content]
-    return derived_id(Identities(), before, said)
+    return content_id(before, said)

@@ -21,14 +21,14 @@ Left out and named: messages without content, and what is no message.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, PREVIOUS, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, InvalidExport, Skipped
+from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import conversation_metadata, read_values
+from eventstore.exchange.finding import Records
+from eventstore.exchange.lists import conversation_metadata
 from eventstore.exchange.open_webui_details import express_details, without_details
 from eventstore.exchange.response_items import content_parts, express
 from eventstore.exchange.times import any_time
@@ -58,31 +58,20 @@ def _is_chat(value: Any) -> bool:
     return "models" in value or "title" in value if history is None else "messages" in object_of(history)
 
 
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The chats of the export at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, and at the first step if it is some other kind of JSON;
-    `OSError` if it can't be read.
-    """
-    skipped: list[Skipped] = []
-    for number, (where, found) in enumerate(read_values(path, skipped)):
-        if _is_chat(found):
-            yield _conversation(found)
-        elif number == 0:
-            raise InvalidExport(path, 1, "wanted an Open WebUI chat with its `history`, found other JSON")
-        else:
-            skipped.append((where, "it isn't a chat"))
-    if skipped:
-        yield Conversation(f"{FORMAT}:unknown", {}, (), skipped=tuple(skipped))
+def _id_of(found: Mapping[str, Any]) -> Any:
+    """The id of a chat, of its record or of its own."""
+    record = found if isinstance(found.get("chat"), dict) else {}
+    ids = (record.get("id"), object_of(found.get("chat") if record else found).get("id"))
+    return next((each for each in ids if usable(each)), None)
 
 
-def _conversation(found: Mapping[str, Any]) -> Conversation:
+def _conversation(found: Mapping[str, Any], digest: str) -> Conversation:
     record = found if isinstance(found.get("chat"), dict) else {}
     chat = object_of(found.get("chat")) if record else found
     history = object_of(chat.get("history"))
     skipped: list[Skipped] = []
     told = _told(object_of(history.get("messages")), list_of(chat.get("messages")), skipped)
-    ids = (record.get("id"), chat.get("id"), *(each.id for each in told[:1]), "unknown")
+    ids = (_id_of(found), *(each.id for each in told[:1]), "unknown")
     about = {**chat, **{key: value for key, value in record.items() if key != "chat"}}
     models = [model for model in list_of(chat.get("models")) if isinstance(model, str) and model]
     current = history.get("currentId")
@@ -93,6 +82,7 @@ def _conversation(found: Mapping[str, Any]) -> Conversation:
         current=current or None,
         otherwise=any_time(about.get("created_at")) or any_time(chat.get("timestamp")),
         skipped=skipped,
+        digest=digest,
     )
 
 
@@ -170,3 +160,7 @@ def _file(entry: Any) -> Said:
         return data_part(FORMAT, "file", entry)
     other = {"otherwise": IMAGE} if found.get("type") == "image" else {}
     return file_part(str(url), found.get("content_type"), found.get("name"), **other)
+
+
+_RECORDS: Final = Records(FORMAT, "an Open WebUI chat with its `history`", _is_chat, _id_of, _conversation)
+find, read = _RECORDS.find, _RECORDS.read

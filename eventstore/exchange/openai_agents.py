@@ -20,15 +20,17 @@ Left out and named: items without any content.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+
+import attrs
 
 from eventstore import codec
 from eventstore.exchange.assembling import EMPTY, Call, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import Names, first_messages, read_lists
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.response_items import call_id_of, express, id_of, kind_of
 from eventstore.exchange.values import list_of, object_of, usable, without
 
@@ -66,23 +68,6 @@ def _is_item(value: Any) -> bool:
     if isinstance(kind, str) and kind != "message":
         return kind in KINDS or kind.endswith(("_call", "_call_output"))
     return "role" in value and "content" in value
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has no items; `OSError` if it can't be read. A torn or
-    damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in read_lists(path, "run or item of the Agents SDK", lambda value: _is_item(value) or _is_run(value)):
-        items = [item for item in listed.messages if not _is_run(item)]
-        for state in filter(_is_run, listed.messages):
-            yield _run(state, names)
-        if items or listed.skipped or len(items) == len(listed.messages):
-            told, skipped = _told(items)
-            where = names.name(listed.id(), told)
-            yield assemble(where, listed.metadata(FORMAT), told, skipped=[*listed.skipped, *skipped])
 
 
 def _is_run(value: Any) -> bool:
@@ -185,3 +170,24 @@ def _item(item: dict[str, Any]) -> Told:
     if item.get("type") == "tool_approval_item":
         _wait([told], raw)
     return told
+
+
+def _conversations(listed: Listed, names: Names) -> Iterator[Conversation]:
+    items = [item for item in listed.messages if not _is_run(item)]
+    digest = listed.digest if len(listed.messages) <= 1 or len(items) == len(listed.messages) else None
+    for state in filter(_is_run, listed.messages):
+        yield attrs.evolve(_run(state, names), digest=digest)
+    if items or listed.skipped or len(items) == len(listed.messages):
+        told, skipped = _told(items)
+        where, skipped = names.name(listed.id(), told), [*listed.skipped, *skipped]
+        yield assemble(where, listed.metadata(FORMAT), told, skipped=skipped, digest=digest)
+
+
+_LISTS: Final = Lists(
+    FORMAT,
+    "run or item of the Agents SDK",
+    lambda value: _is_item(value) or _is_run(value),
+    _conversations,
+    _is_run,
+)
+find, read = _LISTS.find, _LISTS.read

@@ -21,13 +21,15 @@ memory as a whole, of the other kinds one tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Told, assemble
 from eventstore.exchange.conversation import (
     Conversation,
+    Found,
     InvalidExport,
     Skipped,
     mend_parents,
@@ -35,7 +37,8 @@ from eventstore.exchange.conversation import (
     order_parents_first,
 )
 from eventstore.exchange.elements import first_objects
-from eventstore.exchange.lists import read_values
+from eventstore.exchange.finding import left_out
+from eventstore.exchange.lists import Value, digest_of_values, read_values
 from eventstore.exchange.times import any_time
 from eventstore.exchange.ui_parts import text_parts
 from eventstore.exchange.values import list_of, usable, without
@@ -69,26 +72,35 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
     read. A torn or damaged line of JSON Lines is left out and named.
     """
+    for found in find([path]):
+        yield from found.read()
+
+
+def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
+    """The trees of files, unread. Raises as `read`."""
+    for path in paths:
+        yield from _find(path)
+
+
+def _find(path: str | os.PathLike[str]) -> Iterator[Found]:
     skipped: list[Skipped] = []
     known = False
-    seeds: list[dict[str, Any]] = []
-    for kind, values in groupby(read_values(path, skipped), lambda each: _kind(each[1])):
+    seeds: list[Value] = []
+    for kind, values in groupby(read_values(path, skipped), lambda each: _kind(each.value)):
         known = known or kind is not None
-        for where, found in values:
-            if kind is None:
-                skipped.append((where, "it is neither a tree nor a message"))
-            elif kind == "seed":
-                seeds.append(found)
-            elif kind == "whole":
-                yield _whole(found)
-            else:
-                rows = [found, *(each for _, each in values)]
-                yield _conversation(kind, {}, [_message(each, None) for each in rows], [])
+        if kind == "seed":
+            seeds += values
+        elif kind == "whole":
+            for each in values:
+                yield Found(None, (each.digest,), partial(_whole, each.value, each.digest))
+        elif kind is not None:
+            yield _found(kind, list(values))
+        else:
+            skipped += ((each.where, "it is neither a tree nor a message") for each in values)
     if not known:
         raise InvalidExport(path, 1, "wanted an OpenAssistant tree or message, found other JSON")
     yield from _seeded(seeds)
-    if skipped:
-        yield Conversation(f"{FORMAT}:unknown", {}, (), skipped=tuple(skipped))
+    yield from left_out(FORMAT, skipped)
 
 
 def _kind(found: Any) -> str | None:
@@ -100,7 +112,7 @@ def _kind(found: Any) -> str | None:
     return f"{found[TREE]}" if usable(found.get(TREE)) else "seed"
 
 
-def _whole(found: dict[str, Any]) -> Conversation:
+def _whole(found: dict[str, Any], digest: str) -> Iterator[Conversation]:
     """A tree, or a message with its replies inside."""
     prompt = found["prompt"] if _is_tree(found) else found
     skipped: list[Skipped] = []
@@ -108,12 +120,24 @@ def _whole(found: dict[str, Any]) -> Conversation:
     ids = (found.get(TREE), *(each.id for each in told[:1]), "unknown")
     given = next(each for each in ids if usable(each))
     about = without(found, {TREE, "prompt"}) if _is_tree(found) else {}
-    return _conversation(str(given), about, told, skipped)
+    yield _conversation(str(given), about, told, skipped, digest)
 
 
-def _conversation(given: str, about: dict[str, Any], told: Iterable[Told], skipped: list[Skipped]) -> Conversation:
+def _conversation(
+    given: str, about: dict[str, Any], told: Iterable[Told], skipped: list[Skipped], digest: str
+) -> Conversation:
     metadata = {FORMAT: about} if about else {}
-    return assemble(f"{FORMAT}:{given}", metadata, told, current=None, skipped=skipped)
+    return assemble(f"{FORMAT}:{given}", metadata, told, current=None, skipped=skipped, digest=digest)
+
+
+def _found(given: str, values: list[Value]) -> Found:
+    """The tree `given`, whose messages are these values."""
+    digest = digest_of_values(values)
+
+    def read() -> Iterator[Conversation]:
+        yield _conversation(given, {}, [_message(each.value, None) for each in values], [], digest)
+
+    return Found(f"{FORMAT}:{given}", (digest,), read)
 
 
 def _nested(prompt: Any, skipped: list[Skipped]) -> Iterator[Told]:
@@ -161,18 +185,18 @@ def _message(found: dict[str, Any], above: str | None) -> Told:
     )
 
 
-def _seeded(seeds: list[dict[str, Any]]) -> Iterator[Conversation]:
+def _seeded(seeds: list[Value]) -> Iterator[Found]:
     """The trees that flat messages without a tree's id make: one for each root."""
-    told = [_message(found, None) for found in seeds]
+    keys = [str(own) if usable(own := _first(each.value, _IDS)) else f"#{number}" for number, each in enumerate(seeds)]
     parents: dict[str, str | None] = {}
-    for number, each in enumerate(told):
-        each.id = each.id if usable(each.id) else None
-        parents.setdefault(each.id or f"#{number}", each.parent if isinstance(each.parent, str) else None)
+    for key, each in zip(keys, seeds, strict=True):
+        parent = _first(each.value, _PARENTS)
+        parents.setdefault(key, parent if isinstance(parent, str) else None)
     mended, _ = mend_parents(parents, {})
     order = order_parents_first(mended, {})
     roots = nearest(order, mended, {node: node for node in order if mended[node] is None})
-    trees: dict[str, list[Told]] = {}
-    for number, each in enumerate(told):
-        trees.setdefault(roots[each.id or f"#{number}"], []).append(each)
-    for root, messages in trees.items():
-        yield _conversation(root, {}, messages, [])
+    trees: dict[str, list[Value]] = {}
+    for key, each in zip(keys, seeds, strict=True):
+        trees.setdefault(roots[key], []).append(each)
+    for root, values in trees.items():
+        yield _found(root, values)

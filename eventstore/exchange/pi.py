@@ -21,17 +21,16 @@ entries that are no messages are named in `skipped`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
-from eventstore.exchange.conversation import Conversation, Found, Skipped, Summary
+from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.elements import first_objects
+from eventstore.exchange.finding import Transcripts
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
 from eventstore.exchange.pi_parts import (
@@ -46,7 +45,6 @@ from eventstore.exchange.pi_parts import (
     role_of,
 )
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.sources import digest_of
 from eventstore.exchange.tools import Pairs, Part, pair
 from eventstore.exchange.values import EPOCH, object_of, time_of, time_of_text, usable, without
 
@@ -61,22 +59,6 @@ def recognises(head: bytes) -> bool:
         found.get("type") == "session" and usable(found.get("id")) and ("cwd" in found or "version" in found)
         for found in first_objects(head)
     )
-
-
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The session of one file. Raises `OSError` if it can't be read, `InvalidExport` if an archive is damaged."""
-    with Lines(path).open() as lines:
-        reading = _Reading(lines)
-        reading.read()
-        yield reading.conversation()
-
-
-def find(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Found]:
-    """The sessions of files, unread. Raises as `read`."""
-    for path in paths:
-        with Lines(path).open() as lines:
-            name = next((name for line in lines if (name := _session_of(line.value))), None)
-        yield Found(f"{FORMAT}:{name or '#'}", digest_of([path]) if name else None, partial(read, path))
 
 
 def _session_of(row: Any) -> str | None:
@@ -296,3 +278,13 @@ def _time(entry: Mapping[str, Any]) -> datetime | None:
     if isinstance(milliseconds, (int, float)) and not isinstance(milliseconds, bool):
         milliseconds = milliseconds / 1000
     return time_of_text(entry.get("timestamp")) or time_of(milliseconds)
+
+
+def _conversation(lines: Lines) -> Conversation:
+    reading = _Reading(lines)
+    reading.read()
+    return reading.conversation()
+
+
+_TRANSCRIPTS: Final = Transcripts(FORMAT, _session_of, _conversation)
+find, read = _TRANSCRIPTS.find, _TRANSCRIPTS.read

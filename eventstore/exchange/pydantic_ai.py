@@ -24,14 +24,14 @@ Left out and named: requests and responses without any part, and what is neither
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
 from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
-from eventstore.exchange.lists import Listed, Names, first_messages, read_lists
+from eventstore.exchange.finding import Lists
+from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Part, data_part, spelled
 from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
@@ -58,18 +58,7 @@ def _is_message(value: Any) -> bool:
     return value.get("kind") in KINDS or any(isinstance(kind, str) for kind in kinds)
 
 
-def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The conversations of the file at `path`, one after the other; only one is in memory at a time.
-
-    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
-    read. A torn or damaged line of JSON Lines is left out and named.
-    """
-    names = Names(FORMAT)
-    for listed in read_lists(path, "message of pydantic-ai", _is_message):
-        yield _conversation(listed, names)
-
-
-def _conversation(listed: Listed, names: Names) -> Conversation:
+def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
     skipped: list[Skipped] = [*listed.skipped]
     told: list[Told] = []
     for number, found in enumerate(listed.messages, 1):
@@ -81,7 +70,7 @@ def _conversation(listed: Listed, names: Names) -> Conversation:
     given = listed.id() or next((str(each) for each in ids if usable(each)), None)
     models = [each.metadata["model"] for each in told if "model" in each.metadata]
     metadata = listed.metadata(FORMAT, models[-1] if models else None)
-    return assemble(names.name(given, told), metadata, told, skipped=skipped)
+    yield assemble(names.name(given, told), metadata, told, skipped=skipped, digest=listed.digest)
 
 
 def _told(found: dict[str, Any]) -> list[Told]:
@@ -193,3 +182,7 @@ def _file(entry: dict[str, Any]) -> Part | None:
     else:
         return None
     return {**part, **provider(FORMAT, without(entry, used))}
+
+
+_LISTS: Final = Lists(FORMAT, "message of pydantic-ai", _is_message, _conversation)
+find, read = _LISTS.find, _LISTS.read

@@ -1,8 +1,9 @@
 """Where an export lies: a file, the files of a folder, the members of a zip archive.
 
 A `Source` is a path that is opened with `opened` and in no other way: a member of an archive is read as a stream, never
-unpacked whole into memory. A folder is walked in the order of its names, with what lies in its archives; links to
-folders aren't followed, and an archive inside an archive isn't opened.
+unpacked whole into memory. A folder is walked in the order of its names, with what lies in its archives. Left out and
+named: what is hidden, links to folders, folders that can't be listed, pipes and devices, and members of archives that
+would grow beyond all measure (`LARGE`, `DENSE`). An archive inside an archive isn't opened.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import attrs
 from eventstore.exchange.conversation import InvalidExport, Skipped
 
 BUFFER: Final = 1 << 17
+LARGE: Final = 1 << 30  # bytes of a member that may be any number of times what is packed
+DENSE: Final = 200  # times that a larger one may grow: conversations grow ten times
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _HIDDEN: Final = (".", "__MACOSX")
 _BROKEN: Final = (
@@ -160,14 +163,25 @@ def found_at(path: str | os.PathLike[str]) -> Iterator[Found]:
 
 
 def _files_in(folder: str, skipped: list[Skipped]) -> Iterator[str]:
-    for inner, folders, files in os.walk(folder):
-        hidden = [name for name in (*folders, *files) if name.startswith(_HIDDEN)]
-        skipped += ((f"file {os.path.join(inner, name)!r}", "it is hidden") for name in sorted(hidden))
-        folders[:] = sorted(set(folders) - set(hidden))
-        yield from (os.path.join(inner, name) for name in sorted(set(files) - set(hidden)))
+    def lost(error: OSError) -> None:
+        skipped.append((f"folder {error.filename!r}", f"it can't be listed ({error.strerror})"))
+
+    for inner, folders, files in os.walk(folder, onerror=lost):
+        for name in sorted((*folders, *files)):
+            path = os.path.join(inner, name)
+            if name.startswith(_HIDDEN):
+                skipped.append((f"file {path!r}", "it is hidden"))
+            elif name in folders and os.path.islink(path):
+                skipped.append((f"file {path!r}", "it is a link to a folder"))
+            elif name in files:
+                yield path
+        folders[:] = sorted(name for name in folders if not name.startswith(_HIDDEN))
 
 
 def _add(stack: ExitStack, found: Found, name: str) -> None:
+    if found.several and os.path.exists(name) and not os.path.isfile(name):
+        found.skipped.append((f"file {name!r}", "it is neither a file nor a folder"))
+        return
     if not _is_archive(name):
         found.sources.append(Source(name, os.stat(name).st_size))
         return
@@ -182,6 +196,8 @@ def _add(stack: ExitStack, found: Found, name: str) -> None:
         inner = f"{name}/{member.filename}"
         if any(part.startswith(_HIDDEN) for part in member.filename.split("/")):
             found.skipped.append((f"file {inner!r}", "it is hidden"))
+        elif member.file_size > max(LARGE, DENSE * member.compress_size):
+            found.skipped.append((f"file {inner!r}", f"it would be {member.file_size} bytes, more than any export"))
         else:
             found.sources.append(Source(inner, member.file_size, None, archive, member))
 

@@ -13,6 +13,7 @@ replaced by the export's when its stored parts are the beginning of the export's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final
 
 import attrs
@@ -28,17 +29,16 @@ from eventstore.types import ImportReport, ImportRow, MessageInfo, Progress, Ses
 VERSION: Final = 1
 """Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
 MARK: Final = "eventstore.import"
-"""The key of a session's metadata that says what was imported last: see `is_unchanged`."""
+"""The key of a session's metadata that says what was imported last: see `Noted`."""
+_VERSIONED: Final = f"/{VERSION}"
 
 
-def store(
-    sessions: Sessions, conversation: Conversation, progress: Progress | None = None, *, digest: str | None = None
-) -> ImportReport:
+def store(sessions: Sessions, conversation: Conversation, progress: Progress | None = None) -> ImportReport:
     """Writes `conversation` into the session that it names, and says what was stored, known and left out.
 
     A conversation without rows creates no session. Metadata of the session's own stays beside the export's, which win
-    where both have a key. `progress` counts what is new. Where `digest` is given and something is written, it is noted
-    in the metadata. Raises what `import_messages` raises; nothing of the conversation is stored then.
+    where both have a key. `progress` counts what is new. Where the conversation has a digest and something is written,
+    it is noted in the metadata. Raises what `import_messages` raises; nothing of the conversation is stored then.
     """
     if not conversation.rows:
         return ImportReport(imported=0, known=0, skipped=conversation.skipped)
@@ -52,8 +52,8 @@ def store(
         skipped = _summarize(session, conversation)
         before = session.get_metadata()
         after = _described(before, conversation.metadata)
-        if digest is not None and (report.imported or after != before):
-            after |= {MARK: _mark(session.info(), digest)}
+        if conversation.digest is not None and (report.imported or after != before):
+            after |= {MARK: _mark(session.info(), conversation.digest)}
         session.set_metadata(after)  # an equal one writes nothing
         shown = conversation.current if leaf is None or not conversation.aside else leaf["id"]
         if report.imported and shown is not None:
@@ -69,21 +69,48 @@ def _described(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     return found | before if is_older else before | found
 
 
-def is_unchanged(sessions: Sessions, found: Found) -> int | None:
-    """How many messages the session of `found` holds, if they are those that an import of the same content left.
+class Noted:
+    """Which conversations of a store are still as an import of them left them, by the digests that it noted."""
 
-    `None` if it has to be read: something else was imported last, or the session was changed since in a way that its
-    number of messages or of bytes shows.
-    """
-    if found.digest is None:
-        return None
-    session = sessions.session(found.session_id)
-    info = session.info()
-    return info.messages if info.metadata.get(MARK) == _mark(info, found.digest) else None
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    def unchanged(self, found: Found) -> dict[str, int] | None:
+        """The sessions of `found` and how many messages they hold, if imports of the same content left them so.
+
+        `None` if it has to be read: something else was imported last, or a session was changed since in a way that its
+        number of messages or of bytes shows.
+        """
+        if found.session_id is None and not self._infos:
+            return None  # without asking for digests, which may cost
+        known: dict[str, int] = {}
+        for digest in found.digests:
+            name = found.session_id
+            info = self._infos.get(digest) if name is None else self._sessions.session(name).info()
+            if info is None or info.metadata.get(MARK) != _mark(info, digest):
+                return None
+            known[info.session_id] = info.messages
+        return known or None
+
+    @cached_property
+    def _infos(self) -> dict[str, SessionInfo]:
+        """The sessions by their digests, as they were when this was asked first: imports take nothing away."""
+        return {
+            mark["digest"].removesuffix(_VERSIONED): info
+            for info in self._sessions.list_sessions()
+            if isinstance(mark := info.metadata.get(MARK), dict)
+            and isinstance(mark.get("digest"), str)
+            and mark.get("session") == info.session_id  # not a copy of one
+        }
 
 
 def _mark(info: SessionInfo, digest: str) -> dict[str, Any]:
-    return {"digest": f"{digest}/{VERSION}", "messages": info.messages, "bytes": info.bytes}
+    return {
+        "digest": f"{digest}{_VERSIONED}",
+        "session": info.session_id,
+        "messages": info.messages,
+        "bytes": info.bytes,
+    }
 
 
 def _new(conversation: Conversation, held: Mapping[str, MessageInfo]) -> Iterator[ImportRow]:

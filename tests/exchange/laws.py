@@ -287,10 +287,16 @@ def check_silent(sessions: Sessions, path: Path) -> None:
 # ---- damage
 
 
+OTHERS: tuple[Any, ...] = (
+    *(7, "a text", {}, [], True, "", {"a": 1}, [[]], -1.5, 1e308, 10**30, "\ud83d", "\x00", "{", None),
+)
+"""What may stand where something else is wanted."""
+
+
 def damaged(value: Any, draw: Callable[[int], int]) -> Any:
     """A JSON value with one thing in it dropped, doubled, moved, renamed or replaced; `draw(n)` gives 0 to n - 1."""
     value = copy.deepcopy(value)
-    places = list(_places(value))
+    places = list(places_in(value))
     if not places:
         return value
     holder, key = places[draw(len(places))]
@@ -301,7 +307,7 @@ def damaged(value: Any, draw: Callable[[int], int]) -> Any:
     elif action == 1:
         holder[key] = None
     elif action == 2:
-        holder[key] = [7, "a text", {}, [], True][draw(5)]
+        holder[key] = copy.deepcopy(OTHERS[draw(len(OTHERS))])
     elif action == 3 and isinstance(holder, list):
         holder.insert(draw(len(holder) + 1), copy.deepcopy(holder[key]))
     elif action == 4 and isinstance(holder, list):
@@ -312,7 +318,7 @@ def damaged(value: Any, draw: Callable[[int], int]) -> Any:
     return value
 
 
-def _places(value: Any) -> list[tuple[Any, Any]]:
+def places_in(value: Any) -> list[tuple[Any, Any]]:
     """(container, key) of everything in a value."""
     found: list[tuple[Any, Any]] = []
     waiting = [value] if isinstance(value, (dict, list)) else []

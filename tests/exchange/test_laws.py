@@ -7,14 +7,16 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import Sessions
+from eventstore import Message, Sessions
 from eventstore.exchange import FORMATS, InvalidExport, format_of
 from eventstore.exchange.files import import_file
+from eventstore.exchange.store import Noted
 from tests.exchange.laws import (
     EARLIER,
     FOLDER,
@@ -27,6 +29,7 @@ from tests.exchange.laws import (
     check_stored,
     counts_of,
     damaged,
+    places_in,
     real_files,
 )
 
@@ -97,6 +100,22 @@ def test_what_is_read_is_stored_and_a_second_import_says_nothing(sessions: Sessi
     assert sessions.verify().ok
 
 
+@by_sample
+def test_what_is_unchanged_is_not_read_again(sessions: Sessions, sample: Sample) -> None:
+    list(import_file(sessions, sample.path))
+    format, noted = format_of(sample.path), Noted(sessions)
+    unread = {name for found in format.find([sample.path]) for name in noted.unchanged(found) or {}}
+    stored = {info.session_id for info in sessions.list_sessions()}
+    assert unread == (set() if sample.file in READ_AGAIN else stored)
+
+
+READ_AGAIN = (
+    "claude-code/damaged.jsonl",  # two sessions in one file
+    "ai-sdk/chats.jsonl",  # a line that can't be read, to be named each time
+    "openai-agents/session.jsonl",  # the same
+)
+
+
 @by_file
 def test_a_later_export_adds_what_is_new(sessions: Sessions, tmp_path: Path, path: Path, format: str) -> None:
     before = tmp_path / path.name
@@ -130,6 +149,31 @@ def test_a_later_export_adds_what_is_new(sessions: Sessions, tmp_path: Path, pat
         }
     check_silent(sessions, path)
     assert sessions.verify().ok
+
+
+@by_file
+def test_an_earlier_export_behind_a_later_one_adds_nothing(
+    sessions: Sessions, tmp_path: Path, path: Path, format: str
+) -> None:
+    before = tmp_path / path.name
+    before.write_bytes(EARLIER[format](path.read_bytes()))
+    list(import_file(sessions, path))
+    whole = stored_in(sessions)
+    with contextlib.suppress(InvalidExport):
+        for name, report in import_file(sessions, before):
+            assert report.imported == 0, name
+    assert stored_in(sessions) == whole
+    check_silent(sessions, path)
+    assert sessions.verify().ok
+
+
+def stored_in(sessions: Sessions) -> dict[str, dict[str, Message | None]]:
+    """Every message of every session."""
+    return {
+        info.session_id: {each.id: sessions.session(info.session_id).get_message(each.id) for each in tree}
+        for info in sessions.list_sessions()
+        if (tree := list(sessions.session(info.session_id).tree()))
+    }
 
 
 def test_a_folder_and_an_archive_hold_what_their_files_hold(tmp_path: Path) -> None:
@@ -175,6 +219,35 @@ def test_whatever_is_damaged_what_is_left_is_reachable(folder: Path, sample: Sam
             return
         check_silent(sessions, path)
         assert sessions.verify().ok
+
+
+@pytest.mark.large
+@by_sample
+def test_anything_may_stand_anywhere(tmp_path: Path, sample: Sample) -> None:
+    """Each value of a file in turn replaced by one of each kind."""
+    path = tmp_path / sample.path.name
+    for text in _replaced(sample.path.read_text()):
+        path.write_text(text)
+        with contextlib.suppress(InvalidExport):
+            format = format_of(path)
+            for read in format.read(path):
+                check_read(read, format.FORMAT)
+
+
+def _replaced(text: str) -> Iterator[str]:
+    lines = text.splitlines() if not text.startswith(("[", "{\n")) else [text]
+    for at, line in enumerate(lines):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        for holder, key in places_in(value):
+            kept = holder[key]
+            others: tuple[Any, ...] = ({"a": 1}, [[]], 7, "a text")
+            for other in others:
+                holder[key] = other
+                yield "\n".join([*lines[:at], json.dumps(value), *lines[at + 1 :]])
+            holder[key] = kept
 
 
 def _broken(data: bytes, source: st.DataObject) -> bytes:

@@ -91,7 +91,7 @@ def test_a_first_line_of_any_length(tmp_path: Path) -> None:
     path.write_text(json.dumps(["x" * 3_000_000]) + "\n" + "[1]\n")
     assert is_lines(path)
     skipped: list[Skipped] = []
-    assert [where for where, _ in read_values(path, skipped)] == ["line 1", "line 2"]
+    assert [each.where for each in read_values(path, skipped)] == ["line 1", "line 2"]
 
 
 def told(*texts: str, role: str = "user") -> list[Told]:

@@ -120,7 +120,9 @@ def test_an_archive_in_an_archive_and_links_to_folders_are_left_out(sessions: Se
     with found_at(tmp_path) as found:
         assert len(found.sources) == 2
     (_, report), (name, _) = import_file(sessions, tmp_path)
-    assert [what for what, _ in report.skipped] == [f"file '{tmp_path}/outer.zip/inner.zip'"]
+    assert [what for what, _ in report.skipped] == [
+        *(f"file '{tmp_path}/again'", f"file '{tmp_path}/outer.zip/inner.zip'")
+    ]
     assert name == "codex:canoe"
 
 
