@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import attrs
+
 from eventstore import bodies, codec, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection, array_of, fetch, fetch_one
@@ -179,9 +181,10 @@ def next_infos(
     found: list[tuple[Position, MessageInfo]] = []
     for chain in chains[bisect_left(chains, after.chain) :]:
         low = after.seq + 1 if chain == after.chain else 0
-        parent = tree.parent(connection, Position(chain, low))
-        stretch = Stretch(chain, low, tree.ENDLESS)
-        infos = stretch_infos(connection, stretch, id_of(connection, parent), limit - len(found))
+        infos = stretch_infos(connection, Stretch(chain, low, tree.ENDLESS), None, limit - len(found))
+        if infos:  # else what was left of the chain has been deleted, and maybe the chain with it
+            parent = tree.parent(connection, Position(chain, low))
+            infos[0] = attrs.evolve(infos[0], parent_id=id_of(connection, parent))
         found += [(Position(chain, info.seq), info) for info in infos]
         if len(found) >= limit:
             break

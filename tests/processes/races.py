@@ -145,7 +145,9 @@ class Racer:
             if self._chosen.random() < 0.5:
                 session.add_compaction("a summary", shown[1], shown[3])
             else:
-                session.on_compaction(lambda given: CompactResult(given[0]["id"], given[-1]["id"], "a summary"))
+                session.on_compaction(  # somebody may have emptied it meanwhile
+                    lambda given: CompactResult(given[0]["id"], given[-1]["id"], "a summary") if given else None
+                )
                 session.compact()
 
     def together(self, session: Session) -> None:

@@ -71,6 +71,21 @@ def steps(sessions: Sessions, work: Callable[[], object]) -> int:
     return counted
 
 
+def test_a_tree_goes_on_over_branches_that_are_deleted_meanwhile(session: Session) -> None:
+    chain(session, "a", "b")
+    names = [f"f{n}" for n in range(1_200)]
+    with session.sessions.transaction():
+        for name in names:
+            session.append_message(message(name), parent_id="a")
+    reading = session.tree()
+    first = [next(reading).id for _ in range(3)]
+    session.delete_messages([*names[1:700], "a"])
+    rest = list(reading)
+    assert first == ["a", "b", "f0"]
+    assert [info.id for info in rest][-500:] == names[700:]
+    assert {info.parent_id for info in rest[-500:]} == {None}
+
+
 @pytest.mark.parametrize("kind", ["each on the path", "one parent"])
 def test_what_reads_all_leaves_costs_as_much_as_there_are(session: Session, kind: str) -> None:
     """A parent is looked for from its child up, and not by a walk down the path of each."""
