@@ -245,3 +245,10 @@ def test_functions_are_small() -> None:
     lengths = sorted(size for _, size in sizes)
     assert statistics.median(lengths) <= MEDIAN_FUNCTION
     assert lengths[len(lengths) * 9 // 10] <= MOST_FUNCTIONS
+
+
+def test_every_write_is_ended() -> None:
+    """A `Write` without its inner block would leave its transaction open."""
+    for module, path in MODULES.items():
+        for line in path.read_text().splitlines():
+            assert not line.lstrip().startswith("with Write(") or "write.ending" in line, f"{module}: {line.strip()}"

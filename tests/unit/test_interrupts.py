@@ -136,6 +136,7 @@ def idle_transaction(sessions: Sessions) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of those that a callback swallows
 @pytest.mark.parametrize("work", [append, in_transactions])
 @pytest.mark.parametrize("kept", [False, True])
 def test_interrupts_at_any_moment_leave_no_transaction_open(
@@ -150,7 +151,7 @@ def test_interrupts_at_any_moment_leave_no_transaction_open(
         try:
             while len(interrupts) < 200:
                 try:
-                    # Again and again: one that strikes inside a callback of SQLite's is told there, and goes no further.
+                    # Again and again: one that strikes inside a callback of SQLite is told there, and goes no further.
                     signal.setitimer(signal.ITIMER_REAL, chance.uniform(5e-5, 5e-4), 0.1)
                     while True:
                         work(session)
