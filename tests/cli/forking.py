@@ -8,8 +8,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,8 @@ from typing import Any, Literal
 
 import attrs
 
+import eventstore
+import projections
 from tests.cli.running import environment
 
 NOBODY = 65534
@@ -82,9 +86,19 @@ def main() -> None:
         print(json.dumps({"status": os.waitstatus_to_exitcode(status), **said}), flush=True)
 
 
+def _load_all() -> None:
+    """Imports whatever a command may import: one without rights can't read the interpreter's folder."""
+    for package in (eventstore, projections):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+
+
 def _run(call: dict[str, Any], stdout: int, stderr: int) -> None:
     from eventstore.cli import main as command
 
+    if call["as_nobody"]:
+        _load_all()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stderr, 2)
     _redirect(call["stdout"], stdout)
