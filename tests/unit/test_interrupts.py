@@ -149,7 +149,7 @@ def test_interrupts_at_any_moment_leave_no_transaction_open(
     with Sessions(path, durability="normal", busy_timeout=0.2) as sessions:
         session = sessions.session()
         try:
-            while len(interrupts) < 200:
+            while len(interrupts) < 300:
                 try:
                     # Again and again: one that strikes inside a callback of SQLite is told there, and goes no further.
                     signal.setitimer(signal.ITIMER_REAL, chance.uniform(5e-5, 5e-4), 0.1)
