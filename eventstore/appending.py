@@ -10,6 +10,7 @@ from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
 from eventstore.errors import InvalidArgument, LeafChanged, UnknownMessage
 from eventstore.events import Appended
+from eventstore.log import Envelope
 from eventstore.store import Draft, Store
 from eventstore.tree import Position
 from eventstore.types import (
@@ -95,14 +96,18 @@ class Appending:
         self._write = write
         self._parent: ParentId | Position = parent_id
         self._expected = expected_leaf
+        self._hashes: list[int] | None = None  # of a batch, where they were looked for
 
     def are_new(self, drafts: Sequence[Draft]) -> bool:
         """Whether none of a batch is known, as a look at the index tells for sure."""
         ids = [draft.id for draft in drafts]
-        write = self._write
-        if write.session is not None and tree.maybe_known(write.connection, write.session, ids):
+        if len(set(ids)) != len(ids):
             return False
-        return len(set(ids)) == len(ids)
+        write = self._write
+        if write.session is None:
+            return True
+        self._hashes = log.hash_ids(write.session, ids)
+        return not tree.known_hashes(write.connection, self._hashes)
 
     def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
         """Appends each, and says what became of it."""
@@ -124,7 +129,9 @@ class Appending:
     def append(self, draft: Draft) -> AppendResult:
         """Appends one, or answers with the stored one when its id is known."""
         position = self._find(draft)
-        return self.append_run([draft])[0] if position is None else self._repeat(position)
+        if position is not None:
+            return self._repeat(position)
+        return AppendResult(True, draft.encoded.value, self._add((draft,))[0].seq)
 
     def _find(self, draft: Draft) -> Position | None:
         write = self._write
@@ -152,10 +159,15 @@ class Appending:
         """Appends drafts that are new, each on the one before."""
         if not run:
             return []
+        envelopes = self._add(run)
+        return [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
+
+    def _add(self, run: Sequence[Draft]) -> list[Envelope]:
         write = self._write
         self._check_leaf()
         parent, parent_id = self._resolve_parent()
-        envelopes = write.add(log.APPEND, run, parent)
+        envelopes = write.add(log.APPEND, run, parent, self._hashes)
+        self._hashes = None
         if write.is_heard():
             created_at = to_datetime(write.now)
             for envelope, draft in zip(envelopes, run, strict=True):
@@ -164,7 +176,7 @@ class Appending:
                 parent_id = draft.id
         self._parent = LATEST
         write.store.grew(write.name)
-        return [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
+        return envelopes
 
     def _check_leaf(self) -> None:
         if self._expected is UNCHECKED:

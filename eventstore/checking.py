@@ -29,6 +29,7 @@ def rebuild(store: Store, progress: Progress | None) -> None:
             _report(progress, envelope.seq, upto)
         fold.flush()
         index.rebuild(connection)
+        store.heads.forget()
         store.totals.forget()
 
 

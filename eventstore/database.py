@@ -189,7 +189,8 @@ class Database:
     def begin(self, patience: float | None = None) -> Connection:
         """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow.
         `patience`: seconds to wait for others, where that shall be less than `busy_timeout`."""
-        self.check_writable()
+        if self.read_only or self._closed or os.getpid() != self._pid:
+            self.check_writable()
         assert self._writer is not None
         me = threading.get_ident()
         outer = self._depth if self._owner == me else 0
@@ -198,7 +199,7 @@ class Database:
             held = self._lock.acquire(patience)
             if self._closed:  # meanwhile
                 self.check_open()
-            if not outer:
+            if not outer and (self._lost or self._writer.in_transaction):
                 self._drop_leftovers()
             if self._lost:
                 raise self._lost_error()
@@ -244,7 +245,8 @@ class Database:
             try:
                 if outermost:
                     self._owner = None
-                    self._drop_leftovers()
+                    if self._lost or (self._writer is not None and self._writer.in_transaction):
+                        self._drop_leftovers()
             finally:
                 try:  # noqa: SIM105 - as above
                     self._lock.release()

@@ -50,7 +50,7 @@ class Feed:
 
     def is_listening(self) -> bool:
         """Whether anybody would hear an event, or is about to."""
-        return bool(self.signal.receivers) or bool(self._joining)
+        return bool(self.signal.receivers or self._joining)
 
     def is_delivering(self) -> bool:
         """Whether this thread is inside a listener."""
@@ -61,7 +61,7 @@ class Feed:
 
         A commit that finds nobody listening came before any subscription, whose look at the log's head then sees it.
         """
-        if self.is_listening() or self._queue or self._deliverer is not None:
+        if self.signal.receivers or self._joining or self._queue or self._deliverer is not None:
             self._queue.extend(events)
             self._queue.append(last)
         elif last > self.cursor:

@@ -8,10 +8,11 @@ something must read them, so that a batch costs little more than its rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 
 from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.heads import Head
+from eventstore.heads import Head, KeptHeads
 from eventstore.log import Envelope
 from eventstore.tree import Position
 
@@ -48,6 +49,11 @@ class Fold:
         if head.leaf_chain is not None and leaf_tail is not None:
             self._tails[head.leaf_chain] = leaf_tail
 
+    def keep(self, kept: KeptHeads, name: str, session: int, last: int) -> None:
+        """Hands over a session's head as the log's event `last` has left it."""
+        head = self.head(session)
+        kept.keep(name, head, None if head.leaf_chain is None else self._tails.get(head.leaf_chain), last)
+
     def flush(self) -> None:
         """Writes what was gathered."""
         self.flush_rows()
@@ -59,8 +65,9 @@ class Fold:
         """Applies one event: the next of its session."""
         _APPLY[envelope.type](self, envelope, self._touch(envelope))
 
-    def apply_run(self, run: Sequence[Envelope]) -> None:
-        """Applies appends or imports of one session that follow one another in the log, each on the one before."""
+    def apply_run(self, run: Sequence[Envelope], hashes: Sequence[int] | None = None) -> None:
+        """Applies appends or imports of one session that follow one another in the log, each on the one before.
+        `hashes` of their ids, where they are known."""
         head = self._touch(run[0])
         if len(run) == 1:
             self._append(run[0], head)
@@ -71,9 +78,9 @@ class Fold:
             "INSERT INTO message SELECT ?, seq, NULL, bytes, tokens FROM event WHERE seq BETWEEN ? AND ?",
             (chain, first, last),
         )
-        hashes = log.hash_ids(session, [e.id or "" for e in run])
-        identities = [(hash, e.seq, chain) for hash, e in zip(hashes, run, strict=True)]
-        self._connection.executemany("INSERT INTO identity VALUES (?, ?, ?)", identities)
+        if hashes is None:
+            hashes = log.hash_ids(session, [e.id or "" for e in run])
+        self._connection.executemany(_INSERT_IDENTITY, zip(hashes, range(first, last + 1), repeat(chain), strict=False))
         self._has_grown(head, chain, last, len(run), sum(e.bytes or 0 for e in run), sum(e.tokens or 0 for e in run))
 
     def apply_all(self, envelopes: Iterable[Envelope]) -> None:
@@ -256,19 +263,22 @@ class Fold:
     def flush_rows(self) -> None:
         """Writes the gathered rows, so that they can be read."""
         self._flush_log()
-        if self._messages:
-            _insert(self._connection, "INSERT INTO message VALUES (?, ?, ?, ?, ?)", self._messages)
-            _insert(self._connection, "INSERT INTO identity VALUES (?, ?, ?)", self._identities)
-            self._messages.clear()
-            self._identities.clear()
-            self._chains.clear()
+        messages, identities = self._messages, self._identities
+        if not messages:
+            return
+        if len(messages) == 1:
+            self._connection.execute(_INSERT_MESSAGE, messages[0])
+            self._connection.execute(_INSERT_IDENTITY, identities[0])
+        else:
+            self._connection.executemany(_INSERT_MESSAGE, messages)
+            self._connection.executemany(_INSERT_IDENTITY, identities)
+        messages.clear()
+        identities.clear()
+        self._chains.clear()
 
 
-def _insert(connection: Connection, sql: str, rows: Sequence[tuple[int | None, ...]]) -> None:
-    if len(rows) == 1:
-        connection.execute(sql, rows[0])
-    else:
-        connection.executemany(sql, rows)
+_INSERT_MESSAGE = "INSERT INTO message VALUES(?,?,?,?,?)"
+_INSERT_IDENTITY = "INSERT INTO identity VALUES(?,?,?)"
 
 
 _APPLY = {

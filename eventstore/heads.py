@@ -1,4 +1,7 @@
-"""One row per session: its last event, its active leaf, its totals. What a write must know is read here at once."""
+"""One row per session: its last event, its active leaf, its totals. What a write must know is read here at once.
+
+The heads of the sessions written last are kept in memory, for as long as no other connection has written to the file.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import NamedTuple
 import attrs
 
 from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.log import ID_BITS, SESSION_BITS, id_bits
+from eventstore.log import ID_BITS, SESSION_BITS, hash_id, id_bits
+
+MOST_KEPT = 64
 
 
 @attrs.define
@@ -33,8 +38,11 @@ _NAMED = (
     f"SELECT {', '.join(f'h.{column}' for column in _COLUMNS.split(', '))} "
     "FROM name n JOIN head h ON h.session = n.session WHERE n.name = ?"
 )
+_VERSION = "PRAGMA data_version"
+_WITH_ASKED = f"{_VERSION}; SELECT (SELECT 1 FROM identity WHERE hash = ?)"
 _FOR_WRITE = (
-    "SELECT coalesce((SELECT max(seq) FROM event), 0), (SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
+    f"{_VERSION}; SELECT coalesce((SELECT max(seq) FROM event), 0), "
+    "(SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
     f"(SELECT 1 FROM identity WHERE hash = (n.session & {SESSION_BITS}) << {ID_BITS} | ?), "
     f"n.session, {', '.join(f'h.{column}' for column in _COLUMNS.split(', ')[1:])} "
     "FROM (SELECT 1) LEFT JOIN name n ON n.name = ? LEFT JOIN head h ON h.session = n.session"
@@ -62,19 +70,63 @@ class Found(NamedTuple):
     head: Head | None  # `None` before the session's first event
 
 
-def load_for_write(connection: Connection, name: str, message_id: str | None = None) -> Found:
-    """What a write to the session `name` begins with, and whether the session may hold `message_id`, in one statement:
-    each takes as long as an INSERT."""
-    asked = None if message_id is None else id_bits(message_id)
-    last, leaf_tail, maybe_known, session, *head = fetch_one(connection, _FOR_WRITE, (asked, name))
-    return Found(last, leaf_tail, maybe_known, None if session is None else Head(session, *head))
+class KeptHeads:
+    """The heads of the sessions that this store wrote last. Only used under the write lock, inside a transaction.
+
+    SQLite's data version says whether another connection has committed since: inside a transaction that holds the
+    write lock nothing can come behind it. What a rollback took back must be forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._version: int | None = None  # the data version that they are of
+        self._last = 0  # the log's newest seq
+        self._heads: dict[str, Head] = {}
+
+    def forget(self) -> None:
+        """Drops them all."""
+        self._heads.clear()
+
+    def keep(self, name: str, head: Head, tail: int | None, last: int) -> None:
+        """Keeps a head as the log's event `last` has left it, where its leaf is `tail`, the end of its chain."""
+        self._last = last
+        if tail is None or tail != head.leaf:
+            self._heads.pop(name, None)
+            return
+        if len(self._heads) >= MOST_KEPT and name not in self._heads:
+            self._heads.clear()
+        self._heads[name] = head
+
+    def load_for_write(self, connection: Connection, name: str, message_id: str | None) -> Found:
+        """What a write to the session `name` begins with, and whether the session may hold `message_id`, in one call:
+        a statement of its own takes as long as an INSERT."""
+        head = self._heads.get(name)
+        if head is not None:
+            found = self._look(connection, head, message_id)
+            if found is not None:
+                return found
+        asked = None if message_id is None else id_bits(message_id)
+        (version,), row = fetch(connection, _FOR_WRITE, (asked, name))
+        if version != self._version:
+            self._heads.clear()
+            self._version = version
+        last, leaf_tail, maybe_known, session, *columns = row
+        return Found(last, leaf_tail, maybe_known, None if session is None else Head(session, *columns))
+
+    def _look(self, connection: Connection, head: Head, message_id: str | None) -> Found | None:
+        """What a write begins with by a kept head, `None` where it can't be trusted."""
+        if message_id is None:
+            ((version,),) = fetch(connection, _VERSION)
+            maybe_known = None
+        else:
+            (version,), (maybe_known,) = fetch(connection, _WITH_ASKED, (hash_id(head.session, message_id),))
+        return Found(self._last, head.leaf, maybe_known, head) if version == self._version else None
 
 
 def save(connection: Connection, head: Head) -> None:
     """Writes a head."""
     h = head
     connection.execute(
-        "REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "REPLACE INTO head VALUES(?,?,?,?,?,?,?,?,?,?,?)",
         (
             h.session, h.last, h.touch, h.leaf, h.leaf_chain, h.messages, h.bytes, h.tokens, h.metadata, h.created_at,
             h.updated_at,

@@ -105,9 +105,7 @@ class Sessions:
         return handle
 
     def _compact_if_due(self, session_id: str) -> None:
-        handle = self._handles.get(session_id)  # without one, nobody can have set a threshold
-        if handle is not None:
-            handle._compactor.compact_if_due()
+        self._handles[session_id]._compactor.compact_if_due()
 
     def delete_session(self, session_id: str) -> None:
         """Empties a session and takes it from the list, its metadata too. One that isn't listed is left as it is."""

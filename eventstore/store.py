@@ -19,6 +19,7 @@ from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.events import Event
 from eventstore.feed import Feed
+from eventstore.heads import KeptHeads
 from eventstore.tailing import Watcher
 from eventstore.totals import PathTotals
 from eventstore.types import Message, MessageLike, Source
@@ -74,6 +75,7 @@ class Store:
         sender: Callable[[str], object],
     ) -> None:
         self.database = database
+        self.heads = KeptHeads()
         self.totals = PathTotals()
         self.growing = GrowingTexts()
         self._reserved = frozenset(reserved)
@@ -84,8 +86,9 @@ class Store:
         self._logged = 0  # the newest seq that the open transaction logged
         self.feed = Feed(self._read_log, self.committed_seq, sender, database.in_transaction)
         database.commit_hook = self._committed
-        self.due_hook: Callable[[str], object] = lambda _name: None  # called for sessions that grew, with no lock held
-        self._grown = threading.local()  # the sessions that this thread's writes made longer
+        self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
+        self.due_hook: Callable[[str], object] = lambda _name: None  # called when one of them grew, with no lock held
+        self._grown = threading.local()  # those that this thread's writes made longer
         database.release_hook = self._released
         database.rollback_hook = self._rolled_back
         self.watchers: list[Watcher] = []
@@ -107,11 +110,12 @@ class Store:
         """Opens one transaction, or a savepoint in the one that is open. `end` must follow. It waits for others
         `patience` seconds at most, and `busy_timeout` where none are given."""
         connection = self.database.begin(patience)
-        depth = self.database.depth
-        if depth == 1:
+        savepoints = self.database.depth - 1
+        if savepoints:
+            del self._marks[savepoints - 1 :]  # of those that are over
+            self._marks.append((len(self._pending), self._logged))
+        else:
             self._pending, self._logged = [], 0  # an interrupted write may have left some
-        del self._marks[depth - 1 :]  # of savepoints that are over
-        self._marks.append((len(self._pending), self._logged))
         return connection
 
     def end(self, error: BaseException | None) -> None:
@@ -170,19 +174,19 @@ class Store:
         return len(self._pending) < replay.WINDOW_EVENTS
 
     def _committed(self) -> None:
-        pending, self._pending = self._pending, []
-        self._marks.clear()
-        if self._logged or pending:
-            self.feed.committed(pending, self._logged)
-            self._logged = 0
+        if self._logged or self._pending:
+            self.feed.committed(self._pending, self._logged)
+            self._pending, self._logged = [], 0
 
     def grew(self, name: str) -> None:
         """Notes that a session has new messages: whether it is to be compacted is asked once they are delivered."""
-        self._grown.__dict__.setdefault("names", {})[name] = None
+        if name in self.compacting:
+            self._grown.__dict__.setdefault("names", {})[name] = None
 
     def _released(self) -> None:
         self.feed.deliver()
-        self.compact_due()
+        if self.compacting:
+            self.compact_due()
 
     def compact_due(self) -> None:
         """Compacts what this thread's writes made due. Inside a listener nothing: the outer write goes on to it."""
@@ -191,9 +195,9 @@ class Store:
             self.due_hook(names.popitem()[0])
 
     def _rolled_back(self, depth: int) -> None:
-        pending, self._logged = self._marks[depth] if depth < len(self._marks) else (0, 0)
+        pending, self._logged = self._marks[depth - 1] if 0 < depth <= len(self._marks) else (0, 0)
         del self._pending[pending:]
-        del self._marks[depth:]
+        self.heads.forget()
         self.totals.forget()
         self.growing.forget()
         if depth == 0:

@@ -31,7 +31,8 @@ def text_tokens(text: str) -> int:
         size, words = len(shape), shape.count(b" x") + shape.startswith(b"x")
     else:
         size, words = len(text.encode("utf-8", "surrogatepass")), _words(text)
-    return max((size + 3) // 4, (13 * words + 9) // 10)
+    by_size, by_words = (size + 3) // 4, (13 * words + 9) // 10
+    return by_size if by_size > by_words else by_words
 
 
 def _words(text: str) -> int:

@@ -59,12 +59,19 @@ def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]
     """Those of many ids that the index may hold: the others it doesn't."""
     if not message_ids:
         return set()
-    hashes = array_of(sorted(log.hash_ids(session, message_ids)))
-    rows = fetch(connection, "SELECT i.hash FROM carray(?) c CROSS JOIN identity i ON i.hash = c.value", (hashes,))
-    if not rows:
-        return set()
-    found = {hash for (hash,) in rows}
-    return {message_id for message_id in message_ids if log.hash_id(session, message_id) in found}
+    hashes = log.hash_ids(session, message_ids)
+    found = known_hashes(connection, hashes)
+    return {message_id for message_id, hash in zip(message_ids, hashes, strict=True) if hash in found}
+
+
+def known_hashes(connection: Connection, hashes: Sequence[int]) -> set[int]:
+    """Those of many hashes that the index holds."""
+    rows = fetch(
+        connection,
+        "SELECT i.hash FROM carray(?) c CROSS JOIN identity i ON i.hash = c.value",
+        (array_of(sorted(hashes)),),
+    )
+    return {hash for (hash,) in rows}
 
 
 def find_seq(connection: Connection, session: int, seq: int, message_id: str) -> Position | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from eventstore import bodies, clock, codec, deltas, driver, heads, index, log
+from eventstore import bodies, clock, codec, deltas, driver, index, log
 from eventstore.codec import Encoded
 from eventstore.events import Event
 from eventstore.fold import Fold
@@ -43,7 +43,7 @@ class Write:
             self.connection = self.store.begin()
             reach("begun")
             self._fold = Fold(self.connection, self._flush_log)
-            found = heads.load_for_write(self.connection, self.name, self._asked)
+            found = self.store.heads.load_for_write(self.connection, self.name, self._asked)
             self._first = self._last = found.last
             self._asked_is_absent = self._asked is not None and found.maybe_known is None
             self.session: int | None = None  # before its first event
@@ -71,6 +71,7 @@ class Write:
         self.finish()
         if self._last != self._first:
             self.store.logged(self._last)
+            self._fold.keep(self.store.heads, self.name, self.session or 0, self._last)
         self.store.end(None)
         reach("emitted")
 
@@ -111,8 +112,11 @@ class Write:
         head = self._fold.head(session)
         return Envelope(seq, session, seq - head.last if head.last else 0, type, self.now, **fields)
 
-    def add(self, type: int, drafts: Sequence[Draft], parent: int | None) -> list[Envelope]:
-        """Logs new messages: the first under `parent`, the seq of one that is there, each other on the one before."""
+    def add(
+        self, type: int, drafts: Sequence[Draft], parent: int | None, hashes: Sequence[int] | None = None
+    ) -> list[Envelope]:
+        """Logs new messages: the first under `parent`, the seq of one that is there, each other on the one before.
+        `hashes` of their ids, where they are known."""
         reach("decided")
         session = self.session if self.session is not None else self._name_session()
         head = self._fold.head(session)
@@ -120,22 +124,28 @@ class Write:
         back = seq + 1 - head.last if head.last else 0
         touch = None if head.touch == parent else head.touch
         run: list[Envelope] = []
-        for draft in drafts:
+        texts: list[str] = []
+        digest, new = codec.digest, tuple.__new__
+        for id, role, encoded, tokens, created_at in drafts:
             seq += 1
-            encoded = draft.encoded
-            text, flags = encoded.text, encoded.flags
-            if encoded.size > deltas.SLICE_BYTES or encoded.media:
+            text, _, size, flags, media = encoded
+            digested = digest(text)
+            if size > deltas.SLICE_BYTES or media:
                 placed = bodies.place(self.connection, seq, encoded)
                 text, flags = placed.row, placed.flags
-            envelope = tuple.__new__(Envelope, (
-                seq, session, back, type, now, draft.id, None, parent, touch, draft.role, encoded.size, draft.tokens,
-                draft.created_at, None, codec.digest(encoded.text), flags,
-            ))  # fmt: skip
-            run.append(envelope)
-            self._rows.append(log.row_of(envelope, text))
+            run.append(new(Envelope, (
+                seq, session, back, type, now, id, None, parent, touch, role, size, tokens, created_at, None,
+                digested, flags,
+            )))  # fmt: skip
+            texts.append(text)
             parent, back, touch = seq, 1, None
+        if len(run) == 1:
+            self._rows.append(log.row_of(run[0], texts[0]))
+        else:
+            self._flush_log()
+            log.append_run(self.connection, run, texts)
         reach("logged")
-        self._fold.apply_run(run)
+        self._fold.apply_run(run, hashes)
         self._last = seq
         reach("applied")
         return run

@@ -47,6 +47,10 @@ class AsyncCompactor:
             check_limit("tokens", tokens, 0)
         self._threshold = tokens
         self._wait_for = 0
+        if tokens is None:
+            self._store.compacting.discard(self._name)
+        else:
+            self._store.compacting.add(self._name)
 
     async def compact(self, leaf_id: str | None) -> Compaction | None:
         """Compacts now. Raises what the function raises, `InvalidCompaction`, `UnknownMessage`, `InvalidArgument`."""

@@ -63,9 +63,7 @@ class AsyncSessions:
         self._store.due_hook = self._compact_if_due
 
     async def _compact_if_due(self, session_id: str) -> None:
-        handle = self._handles.get(session_id)  # without one, nobody can have set a threshold
-        if handle is not None:
-            await handle._compactor.compact_if_due()
+        await self._handles[session_id]._compactor.compact_if_due()
 
     def __repr__(self) -> str:
         return f"<AsyncSessions {self._store.name!r}>"

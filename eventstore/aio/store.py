@@ -41,7 +41,8 @@ class AsyncStore:
         self._calls: Calls | None = None
         self._sessions: Sessions | None = None
         self._closing: Signal | None = None
-        self._grown: deque[str] = deque()  # sessions whose appends were delivered
+        self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
+        self._grown: deque[str] = deque()  # those of them whose appends were delivered
         self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
 
     # ---- open and closed
@@ -78,6 +79,7 @@ class AsyncStore:
     def _open(self) -> None:
         self._sessions = self._make()
         self._sessions.subscribe(self.feed.collect)
+        self._sessions._store.compacting = self.compacting
         self._sessions._store.due_hook = self._grown.append
 
     async def close(self) -> None:
