@@ -187,8 +187,7 @@ class Database:
     # ---- writing
 
     def begin(self, patience: float | None = None) -> Connection:
-        """Opens a transaction that begins IMMEDIATE, or a savepoint in the one that is open. `end` must follow.
-        `patience`: seconds to wait for others, where that shall be less than `busy_timeout`."""
+        """Opens a transaction, or a savepoint in the open one. `end` must follow. `patience` as by `WriteLock`."""
         if self.read_only or self._closed or os.getpid() != self._pid:
             self.check_writable()
         assert self._writer is not None
@@ -245,8 +244,7 @@ class Database:
             try:
                 if outermost:
                     self._owner = None
-                    if self._lost or (self._writer is not None and self._writer.in_transaction):
-                        self._drop_leftovers()
+                    self._drop_leftovers()
             finally:
                 try:  # noqa: SIM105 - as above
                     self._lock.release()

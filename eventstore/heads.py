@@ -39,10 +39,9 @@ _NAMED = (
     "FROM name n JOIN head h ON h.session = n.session WHERE n.name = ?"
 )
 _VERSION = "PRAGMA data_version"
-_WITH_ASKED = f"{_VERSION}; SELECT (SELECT 1 FROM identity WHERE hash = ?)"
+_ASKED = "SELECT 1 FROM identity WHERE hash = ?"
 _FOR_WRITE = (
-    f"{_VERSION}; SELECT coalesce((SELECT max(seq) FROM event), 0), "
-    "(SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
+    "SELECT coalesce((SELECT max(seq) FROM event), 0), (SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
     f"(SELECT 1 FROM identity WHERE hash = (n.session & {SESSION_BITS}) << {ID_BITS} | ?), "
     f"n.session, {', '.join(f'h.{column}' for column in _COLUMNS.split(', ')[1:])} "
     "FROM (SELECT 1) LEFT JOIN name n ON n.name = ? LEFT JOIN head h ON h.session = n.session"
@@ -66,7 +65,7 @@ class Found(NamedTuple):
 
     last: int  # the log's newest seq
     leaf_tail: int | None  # the last living message of the chain that the session's leaf is in
-    maybe_known: int | None  # 1 where the index may hold the id that was asked for, `None` where it doesn't
+    maybe_known: bool  # whether the index may hold the id that was asked for
     head: Head | None  # `None` before the session's first event
 
 
@@ -97,29 +96,20 @@ class KeptHeads:
         self._heads[name] = head
 
     def load_for_write(self, connection: Connection, name: str, message_id: str | None) -> Found:
-        """What a write to the session `name` begins with, and whether the session may hold `message_id`, in one call:
-        a statement of its own takes as long as an INSERT."""
-        head = self._heads.get(name)
-        if head is not None:
-            found = self._look(connection, head, message_id)
-            if found is not None:
-                return found
-        asked = None if message_id is None else id_bits(message_id)
-        (version,), row = fetch(connection, _FOR_WRITE, (asked, name))
+        """What a write to the session `name` begins with, and whether the session may hold `message_id`."""
+        (version,) = fetch_one(connection, _VERSION)
         if version != self._version:
             self._heads.clear()
             self._version = version
-        last, leaf_tail, maybe_known, session, *columns = row
-        return Found(last, leaf_tail, maybe_known, None if session is None else Head(session, *columns))
-
-    def _look(self, connection: Connection, head: Head, message_id: str | None) -> Found | None:
-        """What a write begins with by a kept head, `None` where it can't be trusted."""
-        if message_id is None:
-            ((version,),) = fetch(connection, _VERSION)
-            maybe_known = None
-        else:
-            (version,), (maybe_known,) = fetch(connection, _WITH_ASKED, (hash_id(head.session, message_id),))
-        return Found(self._last, head.leaf, maybe_known, head) if version == self._version else None
+        head = self._heads.get(name)
+        if head is not None:
+            if message_id is None:
+                return Found(self._last, head.leaf, False, head)
+            asked = hash_id(head.session, message_id)
+            return Found(self._last, head.leaf, bool(connection.execute(_ASKED, (asked,)).fetchall()), head)
+        bits = None if message_id is None else id_bits(message_id)
+        last, leaf_tail, known, session, *columns = fetch_one(connection, _FOR_WRITE, (bits, name))
+        return Found(last, leaf_tail, bool(known), None if session is None else Head(session, *columns))
 
 
 def save(connection: Connection, head: Head) -> None:

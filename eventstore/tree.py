@@ -57,8 +57,6 @@ def find(connection: Connection, session: int, message_id: str) -> Position | No
 
 def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]) -> set[str]:
     """Those of many ids that the index may hold: the others it doesn't."""
-    if not message_ids:
-        return set()
     hashes = log.hash_ids(session, message_ids)
     found = known_hashes(connection, hashes)
     return {message_id for message_id, hash in zip(message_ids, hashes, strict=True) if hash in found}
@@ -66,12 +64,8 @@ def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]
 
 def known_hashes(connection: Connection, hashes: Sequence[int]) -> set[int]:
     """Those of many hashes that the index holds."""
-    rows = fetch(
-        connection,
-        "SELECT i.hash FROM carray(?) c CROSS JOIN identity i ON i.hash = c.value",
-        (array_of(sorted(hashes)),),
-    )
-    return {hash for (hash,) in rows}
+    look = "SELECT i.hash FROM carray(?) c CROSS JOIN identity i ON i.hash = c.value"
+    return {hash for (hash,) in fetch(connection, look, (array_of(sorted(hashes)),))}
 
 
 def find_seq(connection: Connection, session: int, seq: int, message_id: str) -> Position | None:

@@ -45,7 +45,7 @@ class Write:
             self._fold = Fold(self.connection, self._flush_log)
             found = self.store.heads.load_for_write(self.connection, self.name, self._asked)
             self._first = self._last = found.last
-            self._asked_is_absent = self._asked is not None and found.maybe_known is None
+            self._asked_is_absent = self._asked is not None and not found.maybe_known
             self.session: int | None = None  # before its first event
             if found.head is not None:
                 self.session = found.head.session
