@@ -10,7 +10,7 @@ from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.log import ID_BITS, SESSION_BITS, id_bits
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Head:
     """The state of a session, apart from its tree. Times are microseconds since 1970."""
 
