@@ -30,12 +30,15 @@ class Seen(NamedTuple):
     has_wal: bool  # somebody has it open, or was killed
 
 
-class Reader(NamedTuple):
-    """A reading connection and, where it takes no locks, what the file looked like when it was opened."""
+class Reader:
+    """A reading connection and, where it takes no locks, what the file looked like when `readers` opened it."""
 
-    connection: Connection
-    seen: Seen | None = None
-    readers: Readers | None = None  # that opened it
+    __slots__ = ("connection", "readers", "seen")
+
+    def __init__(self, connection: Connection, seen: Seen | None = None, readers: Readers | None = None) -> None:
+        self.connection = connection
+        self.seen = seen
+        self.readers = readers
 
     def is_current(self) -> bool:
         """Whether the file is what the connection believes it to be."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from blinker import Signal
 
-from eventstore import deleting, heads, log, opening, reads, replay, tailing
+from eventstore import heads, log, opening, reads, replay, tailing
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
@@ -23,8 +23,11 @@ from eventstore.store import Store
 from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
-from eventstore.types import Message, Progress, SearchResult, SessionInfo, VerifyReport
-from eventstore.views import StoreView
+from eventstore.types import Message, Progress, SessionInfo
+
+if TYPE_CHECKING:
+    from eventstore.reports import SearchResult, VerifyReport
+    from eventstore.views import StoreView
 
 LIST_WINDOW = 200
 
@@ -112,6 +115,8 @@ class Sessions:
     def delete_session(self, session_id: str) -> None:
         """Empties a session and takes it from the list, its metadata too. One that isn't listed is left as it is."""
         check_session_id(session_id)
+        from eventstore import deleting
+
         deleting.delete_session(self._store, session_id)
 
     def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
@@ -254,6 +259,8 @@ class Sessions:
         """
         if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq <= self.latest_seq:
             raise InvalidArgument(f"seq must be the number of an event, 0 to {self.latest_seq}; not {seq!r}")
+        from eventstore.views import StoreView
+
         return StoreView(self._store, seq)
 
     def verify(self, *, progress: Progress | None = None) -> VerifyReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -153,59 +153,6 @@ class SessionInfo(JsonReady):
 
 
 @attrs.frozen(eq=False, repr=False)
-class ImportRow(Value):
-    """One message to import, with its place and its time (aware)."""
-
-    message: MessageLike
-    parent_id: str | None = attrs.field(kw_only=True)
-    created_at: datetime = attrs.field(kw_only=True)
-
-
-@attrs.frozen(eq=False, repr=False)
-class ImportReport(JsonReady):
-    """How many messages were stored, how many were there already, and (what, why) for each one left out."""
-
-    imported: int
-    known: int
-    skipped: tuple[tuple[str, str], ...] = ()
-
-
-@attrs.frozen(eq=False, repr=False)
-class VerifyReport(JsonReady):
-    """`problems` says what is wrong, a line each; `ok` when there is none."""
-
-    ok: bool
-    problems: tuple[str, ...]
-
-
-@attrs.frozen(eq=False, repr=False)
-class RecoveryReport(JsonReady):
-    """How many events and living messages were saved, and (what, why) for each thing that is lost or was mended."""
-
-    events: int
-    messages: int
-    lost: tuple[tuple[str, str], ...]
-
-
-@attrs.frozen(eq=False, repr=False)
-class SearchResult(JsonReady):
-    """A message that was found. `content` is the text of its text parts, with a space between them.
-
-    `snippet` is a stretch of it around what matched, on one line and cut between whole characters; `highlights` are
-    (start, end) in the snippet of what matched. The larger `score`, the better; it compares within one search.
-    """
-
-    session_id: str
-    id: str
-    role: str
-    content: str
-    snippet: str
-    highlights: tuple[tuple[int, int], ...]
-    created_at: datetime
-    score: float
-
-
-@attrs.frozen(eq=False, repr=False)
 class Compaction(JsonReady):
     """A stored summary and the messages that it stands for on reads. `id` is without the `compaction_` prefix."""
 
@@ -215,19 +162,3 @@ class Compaction(JsonReady):
     summary: str
     created_at: datetime
     seq: int
-
-
-@attrs.frozen(eq=False, repr=False)
-class CompactResult(Value):
-    """What a compact function gives: a summary of the messages from one to another, both of them covered.
-
-    The id of a summary that was given stands for the first or the last message that it covers.
-    """
-
-    from_message_id: str
-    to_message_id: str
-    summary: str
-
-
-CompactFunction: TypeAlias = Callable[[list[Message]], CompactResult | None]
-AsyncCompactFunction: TypeAlias = Callable[[list[Message]], Awaitable[CompactResult | None]]
