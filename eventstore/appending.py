@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-import attrs
+from typing import NamedTuple
 
 from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
@@ -26,8 +25,7 @@ from eventstore.types import (
 from eventstore.writing import Write
 
 
-@attrs.frozen
-class Overlay:
+class Overlay(NamedTuple):
     """A summary that a client posted back: answered, never stored."""
 
     message: Message

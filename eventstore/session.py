@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import appending, log, replay, tailing, updating
+from eventstore import appending, log, replay, tailing
 from eventstore.compaction import Compactor
 from eventstore.events import Event
 from eventstore.listeners import Listener, Subscription
@@ -98,12 +98,16 @@ class Session(ReadableSession):
 
     def update_message(self, message: MessageLike, *, source: Source = "server") -> Message | None:
         """Replaces the message with this id; `None` when it isn't there. An equal message writes and emits nothing."""
+        from eventstore import updating
+
         return updating.update_message(self._store, self.session_id, message, source)
 
     def upsert_message(
         self, message: MessageLike, *, parent_id: ParentId = LATEST, source: Source = "server"
     ) -> AppendResult:
         """Appends a message when its id is new, else updates it: then `inserted` is false, and `seq` the update's."""
+        from eventstore import updating
+
         return updating.upsert_message(self._store, self.session_id, message, parent_id, source)
 
     # ---- taking away

@@ -20,7 +20,6 @@ from eventstore.listeners import Listener, Subscription
 from eventstore.names import check_session_id
 from eventstore.session import Session
 from eventstore.store import Store
-from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
 from eventstore.types import Message, Progress, SessionInfo
@@ -214,7 +213,7 @@ class Sessions:
             after = events[-1].seq
 
     def tail(
-        self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
+        self, after: int | None = None, *, interval: float = tailing.INTERVAL, timeout: float | None = None
     ) -> Iterator[Event]:
         """The log's events with `seq` above `after` (left out: the newest), then new ones as they are written.
 
@@ -226,7 +225,7 @@ class Sessions:
             replay.check_cursor(after)
         return tailing.tail(self._store, self._events, after, interval, timeout)
 
-    def watch(self, *, interval: float = INTERVAL) -> Subscription:
+    def watch(self, *, interval: float = tailing.INTERVAL) -> Subscription:
         """Polls every `interval` seconds from a thread of its own, until the subscription, or the store, is closed."""
         tailing.check_seconds("interval", interval)
         self._store.database.check_open()

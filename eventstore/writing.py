@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from eventstore import bodies, clock, codec, deltas, driver, heads, index, log
+from eventstore import bodies, clock, codec, deltas, driver, heads, log
 from eventstore.codec import Encoded
 from eventstore.events import Event
 from eventstore.fold import Fold
@@ -102,6 +102,8 @@ class Write:
 
     def unindex(self, versions: Sequence[int]) -> None:
         """Takes what is about to be replaced or deleted out of the search index: before its body goes."""
+        from eventstore import index  # with the search's modules
+
         index.remove(self.connection, versions)
 
     def next(self, type: int, **fields: Any) -> Envelope:
