@@ -23,18 +23,6 @@ from eventstore.errors import (
     StoreFull,
     UnknownMessage,
 )
-from eventstore.events import (
-    Appended,
-    Cleared,
-    Compacted,
-    Deleted,
-    Event,
-    Imported,
-    LeafSelected,
-    MetadataChanged,
-    SessionDeleted,
-    Updated,
-)
 from eventstore.listeners import Subscription
 from eventstore.reading import ReadableSession
 from eventstore.session import Session
@@ -56,6 +44,18 @@ from eventstore.types import (
 
 if TYPE_CHECKING:
     from eventstore.aio import AsyncReadableSession, AsyncSession, AsyncSessions, AsyncStoreView
+    from eventstore.events import (
+        Appended,
+        Cleared,
+        Compacted,
+        Deleted,
+        Event,
+        Imported,
+        LeafSelected,
+        MetadataChanged,
+        SessionDeleted,
+        Updated,
+    )
     from eventstore.prepare import strip_openai_ephemera
     from eventstore.recovering import recover
     from eventstore.reports import (
@@ -135,18 +135,28 @@ __all__ = [
 ]
 
 _LATER = {
+    "Appended": "eventstore.events",
     "AsyncCompactFunction": "eventstore.reports",
     "AsyncReadableSession": "eventstore.aio",
     "AsyncSession": "eventstore.aio",
     "AsyncSessions": "eventstore.aio",
     "AsyncStoreView": "eventstore.aio",
+    "Cleared": "eventstore.events",
     "CompactFunction": "eventstore.reports",
     "CompactResult": "eventstore.reports",
+    "Compacted": "eventstore.events",
+    "Deleted": "eventstore.events",
+    "Event": "eventstore.events",
     "ImportReport": "eventstore.reports",
     "ImportRow": "eventstore.reports",
+    "Imported": "eventstore.events",
+    "LeafSelected": "eventstore.events",
+    "MetadataChanged": "eventstore.events",
     "RecoveryReport": "eventstore.reports",
     "SearchResult": "eventstore.reports",
+    "SessionDeleted": "eventstore.events",
     "StoreView": "eventstore.views",
+    "Updated": "eventstore.events",
     "VerifyReport": "eventstore.reports",
     "create_compact_function": "eventstore.summarizing",
     "recover": "eventstore.recovering",

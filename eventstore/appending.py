@@ -8,7 +8,6 @@ from typing import NamedTuple
 from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
 from eventstore.errors import InvalidArgument, LeafChanged, UnknownMessage
-from eventstore.events import Appended
 from eventstore.store import Draft, Store
 from eventstore.tree import Position
 from eventstore.types import (
@@ -133,6 +132,8 @@ class Appending:
 
     def _repeat(self, position: Position) -> AppendResult:
         """Answers with the message that is there; what follows in a batch hangs on it."""
+        from eventstore.events import Appended
+
         write = self._write
         self._parent = position
         message = messages.read_one(write.connection, position)
@@ -155,6 +156,8 @@ class Appending:
         parent, parent_id = self._resolve_parent()
         envelopes = write.add(log.APPEND, run, parent)
         if write.is_heard():
+            from eventstore.events import Appended  # where nobody listens, no event is made
+
             created_at = to_datetime(write.now)
             for envelope, draft in zip(envelopes, run, strict=True):
                 message = codec.own_value(draft.encoded)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from eventstore import appending, log, replay, tailing
 from eventstore.compaction import Compactor
-from eventstore.events import Event
 from eventstore.listeners import Listener, Subscription
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
@@ -30,6 +29,7 @@ from eventstore.types import (
 )
 
 if TYPE_CHECKING:
+    from eventstore.events import Event
     from eventstore.reports import CompactFunction, ImportReport, ImportRow, SearchResult
     from eventstore.sessions import Sessions
 

@@ -14,7 +14,6 @@ from blinker import Signal
 from eventstore import heads, log, opening, reads, replay, tailing
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
-from eventstore.events import Event
 from eventstore.history import check_limit
 from eventstore.listeners import Listener, Subscription
 from eventstore.names import check_session_id
@@ -25,6 +24,7 @@ from eventstore.tree import ENDLESS
 from eventstore.types import Message, Progress, SessionInfo
 
 if TYPE_CHECKING:
+    from eventstore.events import Event
     from eventstore.reports import SearchResult, VerifyReport
     from eventstore.views import StoreView
 
