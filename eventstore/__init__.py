@@ -23,20 +23,7 @@ from eventstore.errors import (
     StoreFull,
     UnknownMessage,
 )
-from eventstore.events import (
-    Appended,
-    Cleared,
-    Compacted,
-    Deleted,
-    Event,
-    Imported,
-    LeafSelected,
-    MetadataChanged,
-    SessionDeleted,
-    Updated,
-)
 from eventstore.listeners import Subscription
-from eventstore.prepare import strip_openai_ephemera
 from eventstore.reading import ReadableSession
 from eventstore.session import Session
 from eventstore.sessions import Sessions
@@ -45,29 +32,44 @@ from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
-    AsyncCompactFunction,
-    CompactFunction,
     Compaction,
-    CompactResult,
-    ImportReport,
-    ImportRow,
     Message,
     MessageInfo,
     MessageLike,
     Progress,
     RecentHistory,
-    RecoveryReport,
-    SearchResult,
     SessionInfo,
     Source,
-    VerifyReport,
 )
-from eventstore.views import StoreView
 
 if TYPE_CHECKING:
     from eventstore.aio import AsyncReadableSession, AsyncSession, AsyncSessions, AsyncStoreView
+    from eventstore.events import (
+        Appended,
+        Cleared,
+        Compacted,
+        Deleted,
+        Event,
+        Imported,
+        LeafSelected,
+        MetadataChanged,
+        SessionDeleted,
+        Updated,
+    )
+    from eventstore.prepare import strip_openai_ephemera
     from eventstore.recovering import recover
+    from eventstore.reports import (
+        AsyncCompactFunction,
+        CompactFunction,
+        CompactResult,
+        ImportReport,
+        ImportRow,
+        RecoveryReport,
+        SearchResult,
+        VerifyReport,
+    )
     from eventstore.summarizing import create_compact_function
+    from eventstore.views import StoreView
 
 __version__ = "0.1.0"
 
@@ -133,12 +135,32 @@ __all__ = [
 ]
 
 _LATER = {
+    "Appended": "eventstore.events",
+    "AsyncCompactFunction": "eventstore.reports",
     "AsyncReadableSession": "eventstore.aio",
     "AsyncSession": "eventstore.aio",
     "AsyncSessions": "eventstore.aio",
     "AsyncStoreView": "eventstore.aio",
+    "Cleared": "eventstore.events",
+    "CompactFunction": "eventstore.reports",
+    "CompactResult": "eventstore.reports",
+    "Compacted": "eventstore.events",
+    "Deleted": "eventstore.events",
+    "Event": "eventstore.events",
+    "ImportReport": "eventstore.reports",
+    "ImportRow": "eventstore.reports",
+    "Imported": "eventstore.events",
+    "LeafSelected": "eventstore.events",
+    "MetadataChanged": "eventstore.events",
+    "RecoveryReport": "eventstore.reports",
+    "SearchResult": "eventstore.reports",
+    "SessionDeleted": "eventstore.events",
+    "StoreView": "eventstore.views",
+    "Updated": "eventstore.events",
+    "VerifyReport": "eventstore.reports",
     "create_compact_function": "eventstore.summarizing",
     "recover": "eventstore.recovering",
+    "strip_openai_ephemera": "eventstore.prepare",
 }
 """Names whose modules are imported when they are first asked for: asyncio alone would double the time of an import."""
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-import attrs
+from typing import NamedTuple
 
 from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
 from eventstore.errors import InvalidArgument, LeafChanged, UnknownMessage
-from eventstore.events import Appended
 from eventstore.log import Envelope
 from eventstore.store import Draft, Store
 from eventstore.tree import Position
@@ -27,8 +25,7 @@ from eventstore.types import (
 from eventstore.writing import Write
 
 
-@attrs.frozen
-class Overlay:
+class Overlay(NamedTuple):
     """A summary that a client posted back: answered, never stored."""
 
     message: Message
@@ -142,6 +139,8 @@ class Appending:
 
     def _repeat(self, position: Position) -> AppendResult:
         """Answers with the message that is there; what follows in a batch hangs on it."""
+        from eventstore.events import Appended
+
         write = self._write
         self._parent = position
         message = messages.read_one(write.connection, position)
@@ -169,6 +168,8 @@ class Appending:
         envelopes = write.add(log.APPEND, run, parent, self._hashes)
         self._hashes = None
         if write.is_heard():
+            from eventstore.events import Appended  # where nobody listens, no event is made
+
             created_at = to_datetime(write.now)
             for envelope, draft in zip(envelopes, run, strict=True):
                 message = codec.own_value(draft.encoded)

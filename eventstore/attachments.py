@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 
 from eventstore import media
 from eventstore.driver import Connection, fetch, fetch_one
@@ -37,6 +36,8 @@ def store_slices(connection: Connection, digest: bytes, slices: list[bytes]) -> 
 
 
 def _digest(slices: Iterable[bytes]) -> tuple[bytes, int]:
+    from hashlib import sha256  # OpenSSL's, which takes as long to load as a dozen modules
+
     digest, size = sha256(), 0
     for data in slices:
         digest.update(data)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from eventstore import attachments, codec, deltas, media
 from eventstore.codec import Encoded
@@ -23,8 +21,7 @@ PIECES = 2  # flag: the event's body goes on in `piece`
 ATTACHMENTS = 4  # flag: some of those pieces are attachments
 
 
-@attrs.frozen
-class Body:
+class Body(NamedTuple):
     """A version's text without its media, with its codec flags, and the media."""
 
     text: str
@@ -38,8 +35,7 @@ class Body:
         return codec.decode_with(self.text, self.flags, self.media)
 
 
-@attrs.frozen
-class Growing:
+class Growing(NamedTuple):
     """A version as the next one may grow from it."""
 
     owner: int  # the event that owns the base text
@@ -54,8 +50,7 @@ class Growing:
         return len(self.text) + sum(len(taken.base64) for taken in self.media)
 
 
-@attrs.frozen
-class Placed:
+class Placed(NamedTuple):
     """A text on its way into the log: what its event's row holds, with its flags, and how many pieces hold the rest."""
 
     row: str
@@ -92,8 +87,7 @@ def add_insertion(connection: Connection, growing: Growing, version: int, at: in
     return len(texts)
 
 
-@attrs.frozen
-class Hole:
+class Hole(NamedTuple):
     """Where an attachment belongs into a text, counted with those before it, and how long its base64 is."""
 
     at: int

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from eventstore import bodies, driver, index, log, schema
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.fold import Fold
+from eventstore.reports import VerifyReport
 from eventstore.store import Store
-from eventstore.types import Progress, VerifyReport
+from eventstore.types import Progress
 
 REPORT_EVERY = 1_000
 SHOWN = 5  # differing rows named per table

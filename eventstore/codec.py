@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import orjson
 
 from eventstore import media, strict
 from eventstore.errors import InvalidMessage
+from eventstore.hashing import blake2b
 from eventstore.media import Taken
 from eventstore.types import Message, MessageLike
 

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import inspect
 import threading
+from typing import TYPE_CHECKING
 
-from eventstore import compacting, heads, history, paths
+from eventstore import heads, history, paths
 from eventstore.errors import InvalidArgument
 from eventstore.store import Store
 from eventstore.troubles import report
-from eventstore.types import CompactFunction, Compaction
+from eventstore.types import Compaction
+
+if TYPE_CHECKING:
+    from eventstore.reports import CompactFunction
 
 RETRY_GROWTH = 10  # after a try without success the next waits for growth by this part of the threshold
 
@@ -115,6 +119,8 @@ class Compactor:
             if inspect.iscoroutine(result):
                 result.close()
             raise InvalidArgument("the compact function gave an awaitable, and this store is synchronous")
+        from eventstore import compacting
+
         return None if result is None else compacting.store_result(self._store, self._name, result, head.last)
 
     def _estimate(self) -> int:

@@ -19,9 +19,10 @@ from eventstore.driver import Connection, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Compacted, Deleted, Imported, LeafSelected, MetadataChanged, Updated
 from eventstore.log import Envelope
+from eventstore.reports import ImportReport
 from eventstore.segments import shown_on, stretches_of
 from eventstore.store import Store
-from eventstore.types import Compaction, ImportReport, Progress
+from eventstore.types import Compaction, Progress
 from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress

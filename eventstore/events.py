@@ -15,7 +15,7 @@ import attrs
 from eventstore.types import Compaction, JsonReady, Message
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Event(JsonReady):
     """What every event has. Match on the subclasses, or on `type`."""
 
@@ -26,7 +26,7 @@ class Event(JsonReady):
     erased: bool = False
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Appended(Event):
     """A message was appended under `parent_id` (the resolved parent), or was there already (`inserted` false)."""
 
@@ -37,7 +37,7 @@ class Appended(Event):
     inserted: bool = True
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Updated(Event):
     """A stored message was replaced."""
 
@@ -45,7 +45,7 @@ class Updated(Event):
     message: Message
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Deleted(Event):
     """Messages were deleted; what followed them now follows their nearest surviving ancestor."""
 
@@ -53,14 +53,14 @@ class Deleted(Event):
     message_ids: tuple[str, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Cleared(Event):
     """The session was emptied of messages and overlays. Its metadata stays."""
 
     type: Literal["clear"] = "clear"
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Imported(Event):
     """A message was stored as given, with the given parent and time."""
 
@@ -70,14 +70,14 @@ class Imported(Event):
     created_at: datetime
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class SessionDeleted(Event):
     """The session was emptied and taken from the list, its metadata too."""
 
     type: Literal["delete_session"] = "delete_session"
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Compacted(Event):
     """A summary was stored: "compact" by `compact()`, "compaction" by `add_compaction()`."""
 
@@ -85,7 +85,7 @@ class Compacted(Event):
     compaction: Compaction
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class LeafSelected(Event):
     """The path to a message was made the active one."""
 
@@ -93,7 +93,7 @@ class LeafSelected(Event):
     message_id: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class MetadataChanged(Event):
     """The session's own metadata was replaced."""
 

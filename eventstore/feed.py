@@ -13,13 +13,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import attrs
 
 from eventstore import codec
-from eventstore.events import Appended, Event, Imported, MetadataChanged, Updated
 from eventstore.listeners import Joining, Listener, OrderedSignal, Subscription, check_listener
 from eventstore.troubles import report
+
+if TYPE_CHECKING:
+    from eventstore.events import Event
 
 
 class Feed:
@@ -157,7 +160,7 @@ class Feed:
                     self._join_later(item)
                 elif isinstance(item, int):
                     delivered += self._catch_up(item)
-                elif isinstance(item, Appended) and not item.inserted:
+                elif not item.seq:  # of an append that was repeated: it is in no log
                     self._dispatch(attrs.evolve(item, seq=self.cursor))
                     delivered += 1
                 elif item.seq > self.cursor:
@@ -228,6 +231,8 @@ class Feed:
 
 def own_copy(event: Event) -> Event:
     """An equal event that shares nothing mutable with `event`."""
+    from eventstore.events import Appended, Imported, MetadataChanged, Updated
+
     if isinstance(event, (Appended, Updated, Imported)):
         return attrs.evolve(event, message=codec.encode(event.message).value)
     if isinstance(event, MetadataChanged):

@@ -15,7 +15,7 @@ from eventstore.log import ID_BITS, SESSION_BITS, hash_id, id_bits
 MOST_KEPT = 64
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Head:
     """The state of a session, apart from its tree. Times are microseconds since 1970."""
 

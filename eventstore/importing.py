@@ -19,8 +19,9 @@ from eventstore.clock import to_datetime
 from eventstore.driver import fetch, fetch_one
 from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
 from eventstore.events import Imported
+from eventstore.reports import ImportReport, ImportRow
 from eventstore.store import Draft, Store
-from eventstore.types import AppendResult, ImportReport, ImportRow, MessageLike, Progress, check_aware
+from eventstore.types import AppendResult, MessageLike, Progress, check_aware
 from eventstore.writing import Write
 
 BATCH_ROWS = 1_000

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
-
-import attrs
+from typing import NamedTuple
 
 from eventstore import texts, words
 from eventstore.driver import Connection, Error, fetch, fetch_one
@@ -29,8 +28,7 @@ ERASE_EACH = 64  # from so many texts at once, removing plainly and rewriting th
 _SEPARATOR = 12  # bytes: words that begin alike for so long may stay behind as a separator of the index's pages
 
 
-@attrs.frozen
-class State:
+class State(NamedTuple):
     """What the index holds."""
 
     version: int = VERSION
@@ -107,8 +105,7 @@ class _Rows:
 
     def change(self, now: State, sign: int) -> State:
         """The state with these texts more (1) or less (-1)."""
-        return attrs.evolve(
-            now,
+        return now._replace(
             messages=now.messages + sign * self.messages,
             words=now.words + sign * self.words,
             long=now.long + sign * self.long,
@@ -120,7 +117,7 @@ def add(connection: Connection, batch: Batch) -> None:
     now = state(connection, _schema(connection)) or State()
     new = _Rows(connection, batch.texts)
     connection.executemany("INSERT INTO search(rowid, text) VALUES (?, ?)", new.rows)
-    _save(connection, attrs.evolve(new.change(now, 1), seq=batch.last))
+    _save(connection, new.change(now, 1)._replace(seq=batch.last))
 
 
 def _schema(connection: Connection) -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from blinker import Signal
 
 from eventstore.errors import InvalidArgument
-from eventstore.events import Event
 
-Listener = Callable[[Event], object]
+if TYPE_CHECKING:
+    from eventstore.events import Event
+
+Listener: TypeAlias = "Callable[[Event], object]"
 
 
 class OrderedSet(dict[Any, None]):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.hashing import blake2b
 
 APPEND, UPDATE, DELETE, CLEAR, IMPORT, DELETE_SESSION, SELECT, METADATA, COMPACT, COMPACTION = range(1, 11)
 TYPE_NAMES = {

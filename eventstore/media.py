@@ -10,20 +10,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-import attrs
-import pybase64
+from typing import Any, NamedTuple
 
 CHARACTERS = 1_048_576  # base64 decoded at once: a multiple of 4
 SLICE_BYTES = CHARACTERS // 4 * 3  # what that gives: bytes of a slice, a multiple of 3, so that slices encode apart
 
 _TYPE_KEYS = ("mediaType", "mimeType", "media_type")
-_DATA_URL = re.compile(r"data:([a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*);base64,")
+_DATA_URL = r"data:([a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*);base64,"  # compiled, and kept, by `re`
 
 
-@attrs.frozen
-class Taken:
+class Taken(NamedTuple):
     """Base64 that was taken out of a text, and where it goes back in: `at` counts what was put back before it."""
 
     at: int
@@ -37,7 +33,7 @@ def declared_type(value: Mapping[str, Any]) -> str | None:
         if isinstance(declared, str):
             return declared
     url = value.get("url")
-    found = _DATA_URL.match(url) if isinstance(url, str) else None
+    found = re.match(_DATA_URL, url) if isinstance(url, str) else None
     return found[1] if found else None
 
 
@@ -50,7 +46,7 @@ def payload(value: Mapping[str, Any]) -> tuple[str, int] | None:
     """(key, start of the base64 in its string) of an object that carries media inline."""
     url = value.get("url")
     if isinstance(url, str):
-        found = _DATA_URL.match(url)
+        found = re.match(_DATA_URL, url)
         return ("url", found.end()) if found and is_media_type(declared_type(value)) else None
     if isinstance(value.get("data"), str) and is_media_type(declared_type(value)):
         return "data", 0
@@ -64,6 +60,8 @@ def is_exact(text: str, start: int) -> bool:
     padding = text.find("=", start)
     if padding != -1 and padding < len(text) - 2:
         return False
+    import pybase64  # here and below: most messages have no media
+
     try:
         for at in range(start, len(text), CHARACTERS):
             piece = text[at : at + CHARACTERS]
@@ -76,12 +74,16 @@ def is_exact(text: str, start: int) -> bool:
 
 def decoded(base64: str) -> Iterator[bytes]:
     """The bytes of base64 that `is_exact`, in slices of `SLICE_BYTES`."""
+    import pybase64
+
     for at in range(0, len(base64), CHARACTERS):
         yield pybase64.b64decode(base64[at : at + CHARACTERS], validate=True)
 
 
 def encoded(data: bytes) -> str:
     """The base64 of bytes."""
+    import pybase64
+
     return pybase64.b64encode_as_string(data)
 
 
@@ -110,8 +112,7 @@ def woven(text: str, taken: Iterable[Taken], mark: str | None = None) -> str:
     return "".join([*woven, text[end:]])
 
 
-@attrs.define
-class Stripped:
+class Stripped(NamedTuple):
     """A value whose media were replaced by marks, in the order in which its JSON shows them."""
 
     value: Any
@@ -119,10 +120,14 @@ class Stripped:
     payloads: list[str]
 
 
-@attrs.frozen
 class _Media:
-    text: str
-    start: int
+    """A string with base64 from `start` on."""
+
+    __slots__ = ("start", "text")
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.start = start
 
 
 def new_mark() -> str:

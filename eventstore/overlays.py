@@ -18,12 +18,10 @@ every path that shows it. So a path shows what `shown` of its last end gives, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-import attrs
 
-
-@attrs.frozen
-class Overlay:
+class Overlay(NamedTuple):
     """A row of the table: an overlay's ends, dead positions too, and its links."""
 
     seq: int
@@ -59,5 +57,5 @@ def linked(overlay: Overlay, get: Callable[[int], Overlay]) -> Overlay:
             raise LookupError(f"overlay {before.seq} comes before itself, by the file")
         before = earlier
     if top is not None and before is not None and before.last >= overlay.first:
-        return attrs.evolve(overlay, shown=top, earlier=None)
-    return attrs.evolve(overlay, shown=overlay.seq, earlier=None if before is None else before.seq)
+        return overlay._replace(shown=top, earlier=None)
+    return overlay._replace(shown=overlay.seq, earlier=None if before is None else before.seq)

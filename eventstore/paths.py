@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+from typing import NamedTuple
 
 from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection
@@ -11,8 +11,7 @@ from eventstore.heads import Head
 from eventstore.tree import Position
 
 
-@attrs.frozen
-class Path:
+class Path(NamedTuple):
     """The path to a message. `cut` is the first seq that a read leaves out."""
 
     session: int

@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TypeVar
-
-import attrs
+from typing import NamedTuple, TypeVar
 
 from eventstore import driver, opening
 from eventstore.driver import Connection
@@ -23,8 +21,7 @@ R = TypeVar("R")
 IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
 
 
-@attrs.frozen
-class Seen:
+class Seen(NamedTuple):
     """What tells that a file may have changed."""
 
     inode: int
@@ -33,13 +30,15 @@ class Seen:
     has_wal: bool  # somebody has it open, or was killed
 
 
-@attrs.frozen
 class Reader:
-    """A reading connection and, where it takes no locks, what the file looked like when it was opened."""
+    """A reading connection and, where it takes no locks, what the file looked like when `readers` opened it."""
 
-    connection: Connection
-    seen: Seen | None = None
-    readers: Readers | None = None  # that opened it
+    __slots__ = ("connection", "readers", "seen")
+
+    def __init__(self, connection: Connection, seen: Seen | None = None, readers: Readers | None = None) -> None:
+        self.connection = connection
+        self.seen = seen
+        self.readers = readers
 
     def is_current(self) -> bool:
         """Whether the file is what the connection believes it to be."""

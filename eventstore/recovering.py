@@ -20,8 +20,9 @@ from eventstore.backup import file_error, new_file
 from eventstore.driver import Connection, fetch
 from eventstore.errors import CannotOpen, DamagedStore, EventStoreError, NotAStore
 from eventstore.mending import Mender
+from eventstore.reports import RecoveryReport
 from eventstore.salvaging import Salvage
-from eventstore.types import Progress, RecoveryReport
+from eventstore.types import Progress
 
 REPORT_EVERY = 1_000
 STEP_BYTES = 64 * 1024  # copied at once: so much is lost around a spot that the disk can't read

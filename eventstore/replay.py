@@ -8,26 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eventstore import bodies, codec, heads, log, messages, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection, fetch_one
 from eventstore.errors import InvalidArgument
-from eventstore.events import (
-    Appended,
-    Cleared,
-    Compacted,
-    Deleted,
-    Event,
-    Imported,
-    LeafSelected,
-    MetadataChanged,
-    SessionDeleted,
-    Updated,
-)
 from eventstore.log import Envelope
 from eventstore.types import Compaction, Message
+
+if TYPE_CHECKING:
+    from eventstore.events import Event
 
 WINDOW_EVENTS = 256
 WINDOW_BYTES = 4 * 1024 * 1024  # of bodies, after which a window ends
@@ -63,6 +54,8 @@ def read_events(connection: Connection, envelopes: Iterable[Envelope]) -> list[E
 
 def read_event(connection: Connection, e: Envelope) -> Event:
     """One event."""
+    from eventstore.events import Appended, Cleared, Deleted, Imported, LeafSelected, SessionDeleted, Updated
+
     common: dict[str, Any] = {
         "seq": e.seq,
         "session_id": log.session_name(connection, e.session),
@@ -108,6 +101,8 @@ def _message(connection: Connection, e: Envelope, seq: int, message_id: str) -> 
 
 
 def _metadata(connection: Connection, e: Envelope, common: dict[str, Any]) -> Event:
+    from eventstore.events import MetadataChanged
+
     body = bodies.read(connection, e.seq)
     if body is not None:
         return MetadataChanged(**common, metadata=body.value())
@@ -118,6 +113,8 @@ def _metadata(connection: Connection, e: Envelope, common: dict[str, Any]) -> Ev
 
 
 def _compacted(connection: Connection, e: Envelope, common: dict[str, Any]) -> Event:
+    from eventstore.events import Compacted
+
     body = bodies.read(connection, e.seq)
     compaction = Compaction(
         e.id or "",

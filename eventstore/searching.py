@@ -16,9 +16,10 @@ from eventstore.errors import InvalidArgument, StoreBusy, StoreFull
 from eventstore.history import check_limit
 from eventstore.index import State
 from eventstore.query import Query
+from eventstore.reports import SearchResult
 from eventstore.store import Store
 from eventstore.tokenizing import Tokenizer
-from eventstore.types import SearchResult, check_aware
+from eventstore.types import check_aware
 from eventstore.weighing import Filters, Search
 
 PATIENCE = 1.0  # seconds that a search waits for another writer, if `busy_timeout` isn't shorter

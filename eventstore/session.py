@@ -1,4 +1,7 @@
-"""One conversation of a store: the reads of `ReadableSession`, and the writes. Thin: each verb has a module."""
+"""One conversation of a store: the reads of `ReadableSession`, and the writes. Thin: each verb has a module.
+
+The modules of what most processes don't do are imported as it is first done: an import is paid at every start.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import (
-    appending,
-    compacting,
-    deleting,
-    describing,
-    importing,
-    log,
-    replay,
-    tailing,
-    updating,
-)
+from eventstore import appending, log, replay, tailing
 from eventstore.compaction import Compactor
-from eventstore.events import Event
 from eventstore.listeners import Listener, Subscription
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
@@ -27,20 +19,18 @@ from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
-    CompactFunction,
     Compaction,
     ExpectedLeaf,
-    ImportReport,
-    ImportRow,
     Message,
     MessageLike,
     ParentId,
     Progress,
-    SearchResult,
     Source,
 )
 
 if TYPE_CHECKING:
+    from eventstore.events import Event
+    from eventstore.reports import CompactFunction, ImportReport, ImportRow, SearchResult
     from eventstore.sessions import Sessions
 
 
@@ -90,6 +80,8 @@ class Session(ReadableSession):
 
     def import_message(self, message: MessageLike, *, parent_id: str | None, created_at: datetime) -> AppendResult:
         """Stores a message as given, with its own place and time (aware). A known id stores nothing."""
+        from eventstore import importing
+
         return importing.import_message(self._store, self.session_id, message, parent_id, created_at)
 
     def import_messages(self, rows: Iterable[ImportRow], *, progress: Progress | None = None) -> ImportReport:
@@ -98,18 +90,24 @@ class Session(ReadableSession):
         A row may come before its parent: it waits for it. Rows that still wait at the end raise `UnknownMessage`, which
         names them; like any other error it leaves what was committed before.
         """
+        from eventstore import importing
+
         return importing.import_messages(self._store, self.session_id, rows, progress)
 
     # ---- changing
 
     def update_message(self, message: MessageLike, *, source: Source = "server") -> Message | None:
         """Replaces the message with this id; `None` when it isn't there. An equal message writes and emits nothing."""
+        from eventstore import updating
+
         return updating.update_message(self._store, self.session_id, message, source)
 
     def upsert_message(
         self, message: MessageLike, *, parent_id: ParentId = LATEST, source: Source = "server"
     ) -> AppendResult:
         """Appends a message when its id is new, else updates it: then `inserted` is false, and `seq` the update's."""
+        from eventstore import updating
+
         return updating.upsert_message(self._store, self.session_id, message, parent_id, source)
 
     # ---- taking away
@@ -119,24 +117,34 @@ class Session(ReadableSession):
 
         What followed a deleted message follows its nearest surviving ancestor; a deleted root's children become roots.
         """
+        from eventstore import deleting
+
         return deleting.delete_messages(self._store, self.session_id, message_ids)
 
     def delete_branch(self, message_id: str) -> list[str]:
         """Deletes a message and everything under it, and returns their ids."""
+        from eventstore import deleting
+
         return deleting.delete_branch(self._store, self.session_id, message_id)
 
     def clear_messages(self) -> None:
         """Empties the session: messages, overlays, attachments. Its metadata stays. Always an event."""
+        from eventstore import deleting
+
         deleting.clear_messages(self._store, self.session_id)
 
     # ---- the session itself
 
     def select_leaf(self, message_id: str) -> None:
         """Makes the path to a message, an inner one too, the active one. Already active: writes nothing."""
+        from eventstore import describing
+
         describing.select_leaf(self._store, self.session_id, message_id)
 
     def set_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Replaces the session's metadata: JSON about the session itself. An equal one writes nothing."""
+        from eventstore import describing
+
         describing.set_metadata(self._store, self.session_id, metadata)
 
     def copy_to(self, other: Session, *, leaf_id: str | None = None, progress: Progress | None = None) -> ImportReport:
@@ -202,6 +210,8 @@ class Session(ReadableSession):
         The id of a summary stands for its first or last message. Raises `InvalidCompaction` when the two aren't on one
         path, in order, or the summary is blank.
         """
+        from eventstore import compacting
+
         return compacting.add_compaction(
             self._store, self.session_id, summary, from_message_id, to_message_id, created_at
         )

@@ -7,24 +7,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from blinker import Signal
 
-from eventstore import deleting, heads, log, opening, reads, replay, tailing
+from eventstore import heads, log, opening, reads, replay, tailing
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
-from eventstore.events import Event
 from eventstore.history import check_limit
 from eventstore.listeners import Listener, Subscription
 from eventstore.names import check_session_id
 from eventstore.session import Session
 from eventstore.store import Store
-from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
-from eventstore.types import Message, Progress, SearchResult, SessionInfo, VerifyReport
-from eventstore.views import StoreView
+from eventstore.types import Message, Progress, SessionInfo
+
+if TYPE_CHECKING:
+    from eventstore.events import Event
+    from eventstore.reports import SearchResult, VerifyReport
+    from eventstore.views import StoreView
 
 LIST_WINDOW = 200
 
@@ -110,6 +112,8 @@ class Sessions:
     def delete_session(self, session_id: str) -> None:
         """Empties a session and takes it from the list, its metadata too. One that isn't listed is left as it is."""
         check_session_id(session_id)
+        from eventstore import deleting
+
         deleting.delete_session(self._store, session_id)
 
     def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
@@ -207,7 +211,7 @@ class Sessions:
             after = events[-1].seq
 
     def tail(
-        self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
+        self, after: int | None = None, *, interval: float = tailing.INTERVAL, timeout: float | None = None
     ) -> Iterator[Event]:
         """The log's events with `seq` above `after` (left out: the newest), then new ones as they are written.
 
@@ -219,7 +223,7 @@ class Sessions:
             replay.check_cursor(after)
         return tailing.tail(self._store, self._events, after, interval, timeout)
 
-    def watch(self, *, interval: float = INTERVAL) -> Subscription:
+    def watch(self, *, interval: float = tailing.INTERVAL) -> Subscription:
         """Polls every `interval` seconds from a thread of its own, until the subscription, or the store, is closed."""
         tailing.check_seconds("interval", interval)
         self._store.database.check_open()
@@ -252,6 +256,8 @@ class Sessions:
         """
         if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq <= self.latest_seq:
             raise InvalidArgument(f"seq must be the number of an event, 0 to {self.latest_seq}; not {seq!r}")
+        from eventstore.views import StoreView
+
         return StoreView(self._store, seq)
 
     def verify(self, *, progress: Progress | None = None) -> VerifyReport:

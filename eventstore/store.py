@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eventstore import codec, driver, log, replay
 from eventstore.bodies import Growing
@@ -17,12 +17,14 @@ from eventstore.codec import Encoded
 from eventstore.database import Database
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, InvalidMessage
-from eventstore.events import Event
 from eventstore.feed import Feed
 from eventstore.heads import KeptHeads
 from eventstore.tailing import Watcher
 from eventstore.totals import PathTotals
 from eventstore.types import Message, MessageLike, Source
+
+if TYPE_CHECKING:
+    from eventstore.events import Event
 
 GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next update with
 GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too

@@ -23,13 +23,13 @@ MAX_DEPTH = 500
 """Levels of nesting that a message may have. Python's own decoder needs about 1,000 levels of stack for twice that."""
 
 DIGITS = 600  # Python converts so many whatever `sys.set_int_max_str_digits` says: its least limit is 640
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"  # compiled, and kept, by `re` when the first is met
 
 
 def escape_surrogates(text: str) -> str:
     """JSON text that UTF-8 can hold: surrogate pairs become the character they mean, lone ones their escape."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", joined)
+    return re.sub(_SURROGATE, lambda found: f"\\u{ord(found[0]):04x}", joined)
 
 
 def _integer(value: int) -> str:

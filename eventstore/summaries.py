@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-
-import attrs
+from typing import NamedTuple
 
 from eventstore import bodies, codec, tree
 from eventstore.clock import to_datetime
@@ -35,12 +34,12 @@ def add(connection: Connection, session: int, seq: int, first: Position, last: P
         return behind.get(other) or _row(connection, session, other)
 
     new = linked(new, get)
-    row = (session, *attrs.astuple(new))
+    row = (session, *new)
     connection.execute("INSERT INTO overlay VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     moved = {seq}
     for overlay in list(behind.values()):
         if overlay.below == below and tree.holds(connection, _end(overlay), last):
-            behind[overlay.seq] = attrs.evolve(overlay, below=seq)
+            behind[overlay.seq] = overlay._replace(below=seq)
         elif overlay.below not in moved:
             continue
         moved.add(overlay.seq)
@@ -134,8 +133,7 @@ def starting_in(connection: Connection, session: int, low: int, high: int) -> li
 # ---- what a path shows
 
 
-@attrs.frozen
-class Shown:
+class Shown(NamedTuple):
     """An overlay that a path shows, with its size and estimate. `alive`: a message of its last chain is left."""
 
     seq: int

@@ -16,8 +16,9 @@ from eventstore.codec import is_overlay_id
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
 from eventstore.prompt import build_prompt
+from eventstore.reports import AsyncCompactFunction, CompactFunction, CompactResult
 from eventstore.tokens import estimate_tokens
-from eventstore.types import AsyncCompactFunction, CompactFunction, CompactResult, Message, MessageLike
+from eventstore.types import Message, MessageLike
 
 KEPT_FIRST = 3
 KEPT_LAST = 2

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
-from eventstore.events import Event
 from eventstore.listeners import Subscription
 from eventstore.troubles import report
 
 if TYPE_CHECKING:
+    from eventstore.events import Event
     from eventstore.store import Store
 
 INTERVAL = 0.05  # seconds between two looks, unless the caller says otherwise

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-
-import attrs
+from typing import NamedTuple
 
 from eventstore import bodies, codec, log, words
 from eventstore.driver import Connection, fetch, fetch_one
@@ -15,8 +14,7 @@ _BATCH_EVENTS = 20_000
 _TOGETHER = 64  # hashes looked up at once
 
 
-@attrs.frozen
-class Batch:
+class Batch(NamedTuple):
     """Texts to index, by version, and the cursor behind them."""
 
     last: int

@@ -8,7 +8,7 @@ it grows at its end, and no answer rests on a stale sum.
 
 from __future__ import annotations
 
-import attrs
+from typing import NamedTuple
 
 from eventstore import heads, log, messages, summaries, tree
 from eventstore.driver import Connection, fetch_one
@@ -21,8 +21,7 @@ TAIL = 64  # messages behind which the kept sum ends: updates of a growing reply
 MOST_EVENTS = 5_000  # beyond so many events since, summing anew is as quick
 
 
-@attrs.frozen
-class _Sum:
+class _Sum(NamedTuple):
     """`bytes` and `tokens` up to and with (chain, seq), as of the session's event `last`."""
 
     last: int
@@ -54,7 +53,7 @@ class PathTotals:
             kept = None
         size = tokens = 0
         tail: list[Segment] = []
-        path = attrs.evolve(path, cut=tree.ENDLESS)
+        path = path._replace(cut=tree.ENDLESS)
         for segment in Descent(connection, path, compacted=compacted, whole=kept is None).all(connection):
             meets = (
                 kept is not None
@@ -70,7 +69,7 @@ class PathTotals:
             tail.append(segment)
             if meets:
                 break
-        kept = _sum_behind(connection, last, tail, size, tokens) or (kept and attrs.evolve(kept, last=last))
+        kept = _sum_behind(connection, last, tail, size, tokens) or (kept and kept._replace(last=last))
         if kept is not None:
             self._sums[path.session, compacted] = kept
         return size, tokens

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -57,7 +57,30 @@ def as_json(value: Any) -> Any:
     return value
 
 
-class JsonReady:
+class Value:
+    """Gives a frozen attrs class the equality, the hash and the repr that attrs would compile for it as it is made: for
+    all the classes here and in `events`, that takes as long as importing a third of this package."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(_values(self))
+
+    def __repr__(self) -> str:
+        kind: Any = type(self)
+        fields = zip((field.name for field in attrs.fields(kind)), _values(self), strict=True)
+        return f"{kind.__qualname__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
+
+
+def _values(value: object) -> tuple[object, ...]:
+    kind: Any = type(value)
+    return tuple(getattr(value, field.name) for field in attrs.fields(kind))
+
+
+class JsonReady(Value):
     """Gives a frozen attrs class its `to_dict()`."""
 
     __slots__ = ()
@@ -78,7 +101,7 @@ def check_aware(name: str, when: datetime) -> datetime:
         raise InvalidArgument(f"{name} must be a time that UTC can tell, year 1 to 9999; not {when!r}") from None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class AppendResult(JsonReady):
     """`inserted` is false when the id was there already; `message` is the stored form; `seq` the event written."""
 
@@ -87,7 +110,7 @@ class AppendResult(JsonReady):
     seq: int | None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class RecentHistory(JsonReady):
     """The newest messages of a path, oldest first.
 
@@ -101,7 +124,7 @@ class RecentHistory(JsonReady):
     seq: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class MessageInfo(JsonReady):
     """A message without its content. `bytes` is its stored size, `seq` the event that appended it."""
 
@@ -115,7 +138,7 @@ class MessageInfo(JsonReady):
     seq: int
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class SessionInfo(JsonReady):
     """A session without its messages. The numbers are totals over all branches; `seq` is its last event."""
 
@@ -129,60 +152,7 @@ class SessionInfo(JsonReady):
     seq: int
 
 
-@attrs.frozen
-class ImportRow:
-    """One message to import, with its place and its time (aware)."""
-
-    message: MessageLike
-    parent_id: str | None = attrs.field(kw_only=True)
-    created_at: datetime = attrs.field(kw_only=True)
-
-
-@attrs.frozen
-class ImportReport(JsonReady):
-    """How many messages were stored, how many were there already, and (what, why) for each one left out."""
-
-    imported: int
-    known: int
-    skipped: tuple[tuple[str, str], ...] = ()
-
-
-@attrs.frozen
-class VerifyReport(JsonReady):
-    """`problems` says what is wrong, a line each; `ok` when there is none."""
-
-    ok: bool
-    problems: tuple[str, ...]
-
-
-@attrs.frozen
-class RecoveryReport(JsonReady):
-    """How many events and living messages were saved, and (what, why) for each thing that is lost or was mended."""
-
-    events: int
-    messages: int
-    lost: tuple[tuple[str, str], ...]
-
-
-@attrs.frozen
-class SearchResult(JsonReady):
-    """A message that was found. `content` is the text of its text parts, with a space between them.
-
-    `snippet` is a stretch of it around what matched, on one line and cut between whole characters; `highlights` are
-    (start, end) in the snippet of what matched. The larger `score`, the better; it compares within one search.
-    """
-
-    session_id: str
-    id: str
-    role: str
-    content: str
-    snippet: str
-    highlights: tuple[tuple[int, int], ...]
-    created_at: datetime
-    score: float
-
-
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Compaction(JsonReady):
     """A stored summary and the messages that it stands for on reads. `id` is without the `compaction_` prefix."""
 
@@ -192,19 +162,3 @@ class Compaction(JsonReady):
     summary: str
     created_at: datetime
     seq: int
-
-
-@attrs.frozen
-class CompactResult:
-    """What a compact function gives: a summary of the messages from one to another, both of them covered.
-
-    The id of a summary that was given stands for the first or the last message that it covers.
-    """
-
-    from_message_id: str
-    to_message_id: str
-    summary: str
-
-
-CompactFunction: TypeAlias = Callable[[list[Message]], CompactResult | None]
-AsyncCompactFunction: TypeAlias = Callable[[list[Message]], Awaitable[CompactResult | None]]

@@ -21,10 +21,10 @@ from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.forms import Match
 from eventstore.index import LONG
 from eventstore.query import Query, Term
+from eventstore.reports import SearchResult
 from eventstore.snippets import Finder
 from eventstore.tokenizing import Tokenizer
 from eventstore.tree import ENDLESS
-from eventstore.types import SearchResult
 
 WEIGHED = 2_000  # messages that fit, newest first: among more, the best is looked for in these
 WEIGHED_CHARACTERS = 32 * 1024 * 1024  # of their JSON: messages with large outputs of tools are read whole

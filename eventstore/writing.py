@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import bodies, clock, codec, deltas, driver, index, log
+from eventstore import bodies, clock, codec, deltas, driver, log
 from eventstore.codec import Encoded
-from eventstore.events import Event
 from eventstore.fold import Fold
 from eventstore.heads import Head
 from eventstore.log import Envelope
 from eventstore.seams import reach
 from eventstore.store import Draft, Store
+
+if TYPE_CHECKING:
+    from eventstore.events import Event
 
 
 class Write:
@@ -103,6 +105,8 @@ class Write:
 
     def unindex(self, versions: Sequence[int]) -> None:
         """Takes what is about to be replaced or deleted out of the search index: before its body goes."""
+        from eventstore import index  # with the search's modules
+
         index.remove(self.connection, versions)
 
     def next(self, type: int, **fields: Any) -> Envelope:

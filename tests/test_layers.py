@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
-    ("errors", "types", "events", "clock", "seams", "troubles"),
+    ("errors", "types", "reports", "events", "clock", "seams", "troubles"),
     # pure: text and numbers in, text and numbers out
-    ("strict", "media", "codec", "deltas", "tokens", "prepare", "names", "words", "overlays", "prompt"),
+    ("hashing", "strict", "media", "codec", "deltas", "tokens", "prepare", "names", "words", "overlays", "prompt"),
     # SQLite: the border, the file's tables, connections and transactions
     ("wal", "driver", "pages", "tokenizing", "schema", "locking", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it

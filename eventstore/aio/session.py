@@ -13,23 +13,19 @@ from eventstore.aio.reading import AsyncReadableSession
 from eventstore.aio.store import AsyncStore
 from eventstore.events import Event
 from eventstore.listeners import Subscription
+from eventstore.reports import AsyncCompactFunction, CompactFunction, ImportReport, ImportRow, SearchResult
 from eventstore.session import Session
 from eventstore.tailing import INTERVAL
 from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
-    AsyncCompactFunction,
-    CompactFunction,
     Compaction,
     ExpectedLeaf,
-    ImportReport,
-    ImportRow,
     Message,
     MessageLike,
     ParentId,
     Progress,
-    SearchResult,
     Source,
 )
 

@@ -21,10 +21,11 @@ from eventstore.aio.views import AsyncStoreView
 from eventstore.events import Event
 from eventstore.listeners import Subscription
 from eventstore.names import check_session_id
+from eventstore.reports import SearchResult, VerifyReport
 from eventstore.sessions import Sessions
 from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
-from eventstore.types import Message, Progress, SearchResult, SessionInfo, VerifyReport
+from eventstore.types import Message, Progress, SessionInfo
 
 
 class AsyncSessions:

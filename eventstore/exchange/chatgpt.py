@@ -55,7 +55,7 @@ from eventstore.exchange.conversation import (
 from eventstore.exchange.elements import BOM, first_keys, read_elements
 from eventstore.exchange.tools import subtree_ends
 from eventstore.exchange.values import EPOCH, time_of, usable
-from eventstore.types import ImportRow
+from eventstore.reports import ImportRow
 
 FORMAT: Final = "chatgpt"
 ENVELOPES: Final = 3  # levels that a capture may put around a conversation

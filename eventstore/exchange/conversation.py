@@ -24,7 +24,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 import attrs
 
 from eventstore.errors import EventStoreError
-from eventstore.types import ImportRow
+from eventstore.reports import ImportRow
 
 T = TypeVar("T")
 Skipped: TypeAlias = tuple[str, str]

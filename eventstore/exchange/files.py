@@ -14,8 +14,9 @@ from eventstore.exchange import Format, format_of, head_of, jsonl
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
 from eventstore.exchange.store import Noted, store
+from eventstore.reports import ImportReport
 from eventstore.sessions import Sessions
-from eventstore.types import ImportReport, Progress
+from eventstore.types import Progress
 
 
 def recognise(path: str | os.PathLike[str]) -> str:

@@ -31,9 +31,10 @@ from eventstore.exchange.elements import first_keys
 from eventstore.exchange.jsonl_lines import end_line, header_line, step_line
 from eventstore.exchange.jsonl_merge import merge_into
 from eventstore.exchange.jsonl_reader import REPORT_EVERY, Exported, read
+from eventstore.reports import ImportReport
 from eventstore.sessions import Sessions
 from eventstore.store import Store
-from eventstore.types import ImportReport, Progress, SessionInfo
+from eventstore.types import Progress, SessionInfo
 
 __all__ = ["FORMAT", "Exported", "export", "import_file", "read", "recognises"]
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 
 from eventstore import describing, tree
 from eventstore.copying import Replaying, Step
+from eventstore.reports import ImportReport
 from eventstore.store import Store
-from eventstore.types import ImportReport, Progress
+from eventstore.types import Progress
 from eventstore.writing import Write
 
 

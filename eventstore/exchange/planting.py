@@ -21,7 +21,7 @@ from eventstore.exchange.conversation import (
     order_parents_first,
     rehang,
 )
-from eventstore.types import ImportRow
+from eventstore.reports import ImportRow
 
 Make: TypeAlias = Callable[[str], dict[str, Any]]
 """The message of a node, as a store takes it."""

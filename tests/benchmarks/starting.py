@@ -10,7 +10,7 @@ from tests.benchmarks.measure import Line, interleave
 
 _OURS = "import eventstore; eventstore.Sessions({path!r}); print(1, flush=True)"
 _FLOOR = "import apsw, attrs, blinker; apsw.Connection({path!r}).pragma('user_version'); print(1, flush=True)"
-_MORE = "import orjson, pybase64; " + _FLOOR
+_MORE = "import orjson; " + _FLOOR
 
 
 def import_and_open(bench: Bench) -> list[Line]:
@@ -27,5 +27,5 @@ def import_and_open(bench: Bench) -> list[Line]:
     runs = bench.sizes.runs * 2
     return [
         interleave(what, "import apsw, attrs, blinker and open", ours, partial(start, _FLOOR), runs=runs, target=1.5),
-        interleave(what, "the same and orjson, pybase64", ours, partial(start, _MORE), runs=runs),
+        interleave(what, "the same and orjson", ours, partial(start, _MORE), runs=runs),
     ]

@@ -72,6 +72,7 @@ def main() -> None:
 
     for name in app.list_commands(Context(app)):
         app.get_command(Context(app), name)
+    _load_all()
     for encoding in ("utf-16-le", "utf-16-be", "ascii"):  # who has no rights can't load them later
         "".encode(encoding)
     for line in sys.stdin.buffer.read().splitlines():
@@ -87,7 +88,8 @@ def main() -> None:
 
 
 def _load_all() -> None:
-    """Imports whatever a command may import: one without rights can't read the interpreter's folder."""
+    """Imports whatever a command may import: for all forks at once, and since one without rights can't read the
+    interpreter's folder."""
     for package in (eventstore, projections):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
@@ -97,8 +99,6 @@ def _load_all() -> None:
 def _run(call: dict[str, Any], stdout: int, stderr: int) -> None:
     from eventstore.cli import main as command
 
-    if call["as_nobody"]:
-        _load_all()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stderr, 2)
     _redirect(call["stdout"], stdout)

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from eventstore.exchange.conversation import Conversation
-from eventstore.types import ImportRow
+from eventstore.reports import ImportRow
 
 KEYS = [f"k{number}" for number in range(9)]
 JSON = st.recursive(
