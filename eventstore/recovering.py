@@ -129,7 +129,7 @@ def _tables(connection: Connection) -> dict[str, Any] | None:
     """Where the tables of a log lie and what they are, `None` where the schema can't be read."""
     try:
         rows = fetch(connection, "SELECT name, rootpage, CAST(sql AS BLOB) FROM sqlite_schema")
-    except driver.Error:
+    except (driver.Error, UnicodeDecodeError):
         return None
     return {name: place for name, *place in rows if name in _LOG}
 

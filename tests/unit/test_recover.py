@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,12 +99,19 @@ def _header(raw: bytearray, chance: random.Random) -> None:
         raw[chance.randrange(100)] = chance.randrange(256)
 
 
+def _schema(raw: bytearray, chance: random.Random) -> None:
+    places = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX)|(table|index)\w+", raw)]
+    for _ in range(chance.choice((1, 3, 10))):
+        raw[chance.choice(places) + chance.randrange(16)] ^= 1 << chance.randrange(8)
+
+
 DAMAGE: dict[str, Callable[[bytearray, random.Random], None]] = {
     "flipped bits": _flip,
     "lost pages": _pages,
     "swapped pages": _swap,
     "a lost end": _truncate,
     "a wrong header": _header,
+    "a spoilt schema": _schema,
 }
 
 
