@@ -74,7 +74,10 @@ def main() -> None:
         app.get_command(Context(app), name)
     for encoding in ("utf-16-le", "utf-16-be", "ascii"):  # who has no rights can't load them later
         "".encode(encoding)
-    for line in sys.stdin.buffer.read().splitlines():
+    lines = sys.stdin.buffer.read().splitlines()
+    if any(json.loads(line)["as_nobody"] for line in lines):
+        _load_all()
+    for line in lines:
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
             child = os.fork()
             if not child:
@@ -97,8 +100,6 @@ def _load_all() -> None:
 def _run(call: dict[str, Any], stdout: int, stderr: int) -> None:
     from eventstore.cli import main as command
 
-    if call["as_nobody"]:
-        _load_all()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stderr, 2)
     _redirect(call["stdout"], stdout)
