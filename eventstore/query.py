@@ -20,7 +20,7 @@ _QUOTES = str.maketrans("“”„", '"""')
 _SHORTEST_STEM = 2
 _BETWEEN = "\x1f"  # no tokenizer's word holds it
 _STEM_ENDINGS = ("", "e", "i", "l")  # what the stemmer leaves at the end of a word that it has shortened
-_SHORT_WORDS = ("eds", "ings", "es", "ys", "yeds", "yings", "yyeds", "yyings")  # behind a letter: of `eyed`, e is left
+_SHORT_WORDS = ("eds", "ings", "es", "ys", "yeds", "yings", "yyeds", "yyings")  # behind a letter: of `aed`, a is left
 
 
 class Words:

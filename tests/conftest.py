@@ -5,7 +5,7 @@ draws the same examples each time, so that what fails there is the change, and p
 `HYPOTHESIS_PROFILE` chooses another: `thorough`, for a night.
 
 Compiled modules are kept, whatever the environment says: hundreds of processes are started, and each would compile the
-packages anew, which is half of what most of them take.
+packages anew.
 """
 
 from __future__ import annotations
