@@ -20,6 +20,7 @@ _QUOTES = str.maketrans("“”„", '"""')
 _SHORTEST_STEM = 2
 _BETWEEN = "\x1f"  # no tokenizer's word holds it
 _STEM_ENDINGS = ("", "e", "i", "l")  # what the stemmer leaves at the end of a word that it has shortened
+_SHORT_WORDS = ("eds", "ings", "es", "ys", "yeds", "yings", "yyeds", "yyings")  # behind a letter: of `aed`, a is left
 
 
 class Words:
@@ -143,12 +144,18 @@ def _prefix_expression(word: str, stemming: Tokenizer) -> str:
     while length > 1 and not word.startswith(_stem(word[:length], stemming)):
         length -= 1
     found = [f'"{word[:length]}" *']
-    if word.isascii():
+    if word.isascii() and len(word) > 1:
+        found += [f'"{word[0]}{rest}"' for rest in _SHORT_WORDS if rest.startswith(word[1:])]
         for size in range(len(word) - 1, _SHORTEST_STEM - 1, -1):
             if not word[size].isalpha():
                 break  # no ending has a number
-            found += [f'"{word[:size]}{ending}"' for ending in _STEM_ENDINGS]
+            found += [f'"{_form(word[:size] + ending, stemming)}"' for ending in _STEM_ENDINGS]
     return f"({' OR '.join(found[:64])})"
+
+
+def _form(stem: str, stemming: Tokenizer) -> str:
+    """A word that has this stem: it is stemmed as all words of a query are, and many a stem has another stem itself."""
+    return next((form for form in (stem, f"{stem}s", f"{stem}ness") if _stem(form, stemming) == stem), stem)
 
 
 def _stem(word: str, stemming: Tokenizer) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, cast, overload
 
 import attrs
@@ -130,29 +131,29 @@ def _recent_start(messages: Sequence[Message], budget: int, count_tokens: Callab
 def allowed_cuts(messages: Sequence[MessageLike]) -> list[bool]:
     """For every index whether a history may be cut before that message: no call on one side, its result on the other.
 
-    A result belongs to the nearest call before it with its id. A call that waits for its result holds on to what
-    follows, until the user says something else or many messages have come without it.
+    A result belongs to the nearest call before it with its id, of calls that share one id to the nearest that waits. A
+    call that waits for its result holds on to what follows, until the user says something else or many messages have
+    come without it.
     """
     crossed = [0] * (len(messages) + 2)  # differences: how many pairs a cut before each message would part
     calls: dict[str, int] = {}  # id -> the message of its latest call
-    waiting: dict[str, int] = {}
+    waiting: dict[str, list[int]] = {}
     for index, message in enumerate(messages):
         parts = [part for part in message["parts"] if tool_call_id(part) is not None]
         if message["role"] == "user" and not parts:
             waiting.clear()
         for part in parts:
             call_id = tool_call_id(part) or ""
-            answers = has_result(part) and (not has_call(part) or call_id in waiting)
+            unanswered = waiting.setdefault(call_id, [])
+            answers = has_result(part) and (not has_call(part) or bool(unanswered))
             if answers and call_id in calls:
-                crossed[calls[call_id] + 1] += 1
+                crossed[(unanswered.pop() if unanswered else calls[call_id]) + 1] += 1
                 crossed[index + 1] -= 1
-            if has_result(part):
-                waiting.pop(call_id, None)
             if has_call(part) and not answers:
                 calls[call_id] = index
                 if not has_result(part):
-                    waiting[call_id] = index
-    for index in waiting.values():
+                    unanswered.append(index)
+    for index in chain.from_iterable(waiting.values()):
         if len(messages) - index <= WAITING_MESSAGES:
             crossed[index + 1] += 1
     allowed, pairs = [], 0

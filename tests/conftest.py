@@ -1,8 +1,11 @@
-"""Settings of all tests: hypothesis's budgets.
+"""Settings of all tests: hypothesis's budgets, and the environment of what they start.
 
 `dev` (the default) keeps failing examples in `.hypothesis/` and tries them first; `ci` (chosen by the variable `CI`)
 draws the same examples each time, so that what fails there is the change, and prints how to reproduce a failure.
 `HYPOTHESIS_PROFILE` chooses another: `thorough`, for a night.
+
+Compiled modules are kept, whatever the environment says: hundreds of processes are started, and each would compile the
+packages anew.
 """
 
 from __future__ import annotations
@@ -18,3 +21,5 @@ settings.register_profile("dev", deadline=None, max_examples=25, stateful_step_c
 settings.register_profile("ci", settings.get_profile("dev"), database=None, print_blob=True, derandomize=True)
 settings.register_profile("thorough", settings.get_profile("dev"), max_examples=2_000, stateful_step_count=60)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # of the workers too: they are started after this

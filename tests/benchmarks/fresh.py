@@ -13,10 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The environment, but modules are compiled once, into a folder that goes with the run."""
+    """The environment, but modules are compiled once: into a folder that goes with the run, if not where they are."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if sys.dont_write_bytecode:
+        kept["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
     path = os.pathsep.join(filter(None, (str(ROOT), kept.get("PYTHONPATH"))))
-    return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONPATH": path}
+    return {**kept, "PYTHONPATH": path}
 
 
 def python(folder: Path, arguments: Sequence[str]) -> subprocess.Popen[str]:

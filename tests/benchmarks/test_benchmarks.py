@@ -18,7 +18,7 @@ from tests.benchmarks.bench import Bench
 from tests.benchmarks.material import messages
 from tests.benchmarks.measure import TINY, Line, compare_bytes, interleave
 from tests.benchmarks.pages import DESIGN, PERFORMANCE, README, replace
-from tests.benchmarks.peers import show
+from tests.benchmarks.peers import field, show
 from tests.benchmarks.peers.command import SHORT, compare
 from tests.benchmarks.peers.compare import Cell, Row, Unable
 from tests.benchmarks.peers.compare import interleave as peers_interleave
@@ -29,11 +29,12 @@ from tests.benchmarks.suite import BENCHMARKS, choose, run
 from tests.benchmarks.table import amount, as_json, plain, print_table
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def _no_collection() -> Iterator[None]:
     """A collection before each pair of runs, among all that the tests hold, would take longer than the runs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "gc", SimpleNamespace(collect=int, freeze=int, unfreeze=int))
+        for module in (measure, field):
+            patch.setattr(module, "gc", SimpleNamespace(collect=int, freeze=int, unfreeze=int))
         yield
 
 
@@ -53,7 +54,7 @@ def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.fixture(scope="module")
-def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def comparison(tmp_path_factory: pytest.TempPathFactory, _no_collection: None) -> Comparison:
     """The store and the floors, without a peer."""
     return compare(TINY, tmp_path_factory.mktemp("peers"), ["nobody"])
 

@@ -119,7 +119,7 @@ def stores_over_calls(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]
 
 
 Stores = Callable[[Path], AbstractContextManager[tuple[Failing, Sessions, Sessions]]]
-OF_THE_WHOLE_FILE = ("search", "rebuild")
+OF_THE_WHOLE_FILE = ("prune", "search", "rebuild")
 """Works whose calls grow with the file: each try has one of its own."""
 
 

@@ -34,9 +34,8 @@ def check_session(session: ReadableSession, state: State, read: Read = as_writte
     """Same tree, leaves, active leaf, children of every message, path of every leaf, infos."""
     name = session.session_id
     infos = sorted(session.tree(), key=lambda info: info.seq)
-    expected = [
-        [node.id, node.parent_id, node.born, node.message["role"], size(node.message)] for node in state.by_age()
-    ]
+    sizes = {node.id: size(node.message) for node in state.by_age()}
+    expected = [[node.id, node.parent_id, node.born, node.message["role"], sizes[node.id]] for node in state.by_age()]
     same(f"{name!r}: tree", expected, [[i.id, i.parent_id, i.seq, i.role, i.bytes] for i in infos])
     for info, node in zip(infos, state.by_age(), strict=True):
         assert node.created_at is None or info.created_at == node.created_at, (name, info, node.created_at)
@@ -54,9 +53,9 @@ def check_session(session: ReadableSession, state: State, read: Read = as_writte
     for leaf in state.leaves():
         path = [read(node) for node in state.path(leaf.id)]
         same(f"{name!r}: path to {leaf.id!r}", path, session.get_history(leaf_id=leaf.id))
-        sizes = sum(size(node.message) for node in state.path(leaf.id))
+        total = sum(sizes[node.id] for node in state.path(leaf.id))
         recent = session.get_recent_history(max_messages=1, leaf_id=leaf.id)
-        same(f"{name!r}: window of {leaf.id!r}", [path[-1:], sizes], [recent.messages, recent.total_content_bytes])
+        same(f"{name!r}: window of {leaf.id!r}", [path[-1:], total], [recent.messages, recent.total_content_bytes])
         info_ids = [info.id for info in session.get_history_row_stats(leaf_id=leaf.id)]
         same(f"{name!r}: stats to {leaf.id!r}", [message["id"] for message in path], info_ids)
     for node in state.nodes.values():

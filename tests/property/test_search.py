@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -344,6 +345,19 @@ def test_every_beginning_of_any_word_finds_it(word: str) -> None:
         for length in range(1, len(word) + 1):
             assert session.search(f"{word[:length]}*"), word[:length]
         assert session.search(f"{word}0*") == []
+
+
+def test_every_beginning_of_short_words_finds_them_all_and_no_others() -> None:
+    """Stems that are a letter or two, and stems that would have another stem if they were words."""
+    bases = ["".join(letters) for size in (1, 2) for letters in itertools.product("abeys", repeat=size)]
+    endings = ("", "s", "es", "ed", "ing", "ings", "y", "ies", "ness", "ful", "ative", "yed")
+    every = sorted({base + ending for base in bases for ending in endings})
+    with Sessions() as sessions:
+        session = sessions.session()
+        session.append_messages([message(word, f"1 {word} 2") for word in every])
+        for beginning in {word[:length] for word in every for length in range(1, len(word) + 1)}:
+            found = {result.id for result in session.search(f"{beginning}*", limit=len(every))}
+            assert found == {word for word in every if word.startswith(beginning)}, beginning
 
 
 STEMMED = ("connection", "conditional", "happily", "relational", "hopping", "carrying", "universities", "generously")

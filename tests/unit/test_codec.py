@@ -104,6 +104,16 @@ def test_a_nul_and_the_spelling_of_one_are_two_texts(session: Session) -> None:
     assert [part["text"] for found in session.get_history() for part in found["parts"]] == ["a\x00b", "a\\u0000b"]
 
 
+def test_a_key_of_null_and_no_such_key_are_two_messages(session: Session) -> None:
+    given, without = message("a", providerExecuted=None), message("a")
+    session.append_message(given)
+    for each in (without, given):
+        seq = session.sessions.latest_seq
+        session.update_message(each)
+        assert session.sessions.latest_seq > seq, "it is a change"
+        assert canonical(session.get_message("a")) == canonical(each)
+
+
 def test_tuples_and_foreign_mappings_are_arrays_and_objects(session: Session) -> None:
     ordered = OrderedDict(b=1, a=2)
     ordered.move_to_end("b")

@@ -319,6 +319,46 @@ def test_an_append_above_the_threshold_is_compact_when_it_returns(session: Sessi
     assert len(session.get_compactions()) == stored
 
 
+def test_it_is_due_by_what_the_compacted_path_has_grown_to(session: Session) -> None:
+    asked: list[str] = []
+
+    def summarize(prompt: str) -> str:
+        asked.append(prompt)
+        return f"S{len(asked)}"
+
+    session.append_message(message(0))
+    tokens = session.token_estimate()
+    compacting(session, summarize, keep=40).compact_after(200)
+    for number in range(1, 120):
+        before, runs = session.token_estimate(), len(asked)
+        session.append_message(message(number))
+        assert len(asked) - runs == (before + tokens > 200)
+        assert session.token_estimate() <= 200
+    assert len(asked) > 3
+
+
+def test_each_summary_is_made_of_the_one_before_and_what_is_new(session: Session) -> None:
+    """Summaries don't nest, and prompts don't grow with how often it was done."""
+    prompts: list[str] = []
+
+    def summarize(prompt: str) -> str:
+        prompts.append(prompt)
+        return f"<summary {len(prompts)}>"
+
+    compacting(session, summarize)
+    said = [f"<words {number:03}>" for number in range(70)]
+    for first in range(0, 70, 10):
+        session.append_messages([message(number, said[number]) for number in range(first, first + 10)])
+        assert session.compact() is not None
+    for number, prompt in enumerate(prompts):
+        assert [earlier for earlier in range(1, number + 1) if f"<summary {earlier}>" in prompt] == [number][:number]
+        assert prompt.count(f"<summary {number}>") == min(number, 1)
+    asked = [sum(text in prompt for prompt in prompts) for text in said]
+    assert asked == [0] * 3 + [1] * 65 + [0] * 2
+    assert max(map(len, prompts[1:])) - min(map(len, prompts[1:])) < 20
+    assert ids(session.get_history()) == ["m0", "m1", "m2", "<summary 7>", "m68", "m69"]
+
+
 def test_a_failing_automatic_compaction_is_logged_and_waits_for_growth(
     session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -151,6 +153,48 @@ def test_roots_of_a_session(session: Session) -> None:
 
 
 # ---- the dead
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_root_of_two_branches_goes_alone_or_with_all_under_it(session: Session, whole: bool) -> None:
+    """Nothing is stored that no walk reaches."""
+    session.append_message(message("root", "needle"))
+    for branch in ("a", "b"):
+        chain(session, f"{branch}1", f"{branch}2", parent_id="root")
+    gone = session.delete_branch("root") if whole else session.delete_messages(["root"])
+    left = [] if whole else ["a1", "a2", "b1", "b2"]
+    assert sorted([*gone, *left]) == ["a1", "a2", "b1", "b2", "root"]
+    assert parents(session) == {each: None if each[1] == "1" else f"{each[0]}1" for each in left}
+    assert ids(session.get_branches(None)) == [each for each in left if each[1] == "1"]
+    assert ids(session.get_history()) == left[2:]
+    assert session.search("needle") == []
+    assert session.info().messages == len(left)
+    assert session.sessions.verify().ok
+
+
+@pytest.mark.parametrize("branch", [True, False])
+def test_a_session_opens_at_what_is_there_when_its_leaf_is_gone_or_never_was(path: Path, branch: bool) -> None:
+    with Sessions(path) as sessions:
+        session = sessions.session()
+        chain(session, "a", "b", "c")
+        chain(session, "x", "y", parent_id="a")
+        with suppress(RuntimeError), sessions.transaction():
+            session.append_message(message("never"), parent_id="c")
+            session.select_leaf("never")
+            raise RuntimeError
+    with Sessions(path) as sessions:
+        session = sessions.session()
+        assert ids(session.get_history()) == ["a", "x", "y"]
+        session.select_leaf("c")
+        if branch:
+            session.delete_branch("b")
+        else:
+            session.delete_messages(["c"])
+    with Sessions(path) as sessions:
+        session = sessions.session()
+        assert ids(session.get_history()) == ["a", "x", "y"]
+        session.append_message(message("z"))
+        assert ids(session.get_history()) == ["a", "x", "y", "z"]
 
 
 def test_children_hang_on_the_nearest_survivor_over_a_deep_run_of_the_dead(session: Session) -> None:

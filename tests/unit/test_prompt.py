@@ -154,6 +154,12 @@ def tool(call_id: str, *keys: str) -> dict[str, Any]:
         ("result a | user", "111"),
         ("call a | result a | result a | user", "10011"),
         ("call a, result a | user", "111"),
+        ("call a, call a | result a | result a", "1001"),
+        ("call a, call a | result a, result a", "101"),
+        ("call a, call a | result a | text", "1000"),
+        ("call a | call a | result a | result a", "10001"),
+        ("call a, call a | both a | both a | both a", "10011"),
+        ("call a, call a | user | user", "1111"),
     ],
 )
 def test_no_cut_parts_a_call_from_its_result(history: str, allowed: str) -> None:

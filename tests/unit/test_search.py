@@ -6,7 +6,7 @@ import json
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 import pytest
@@ -285,6 +285,21 @@ def test_texts_beside_media_and_growing_texts_are_searched(sessions: Sessions) -
     session.update_message(with_image("nothing"))
     assert session.search("fox") == []
     assert sessions.verify().problems == ()
+
+
+@pytest.mark.parametrize("retain", ["current", "all"])
+def test_a_message_saved_again_and_again_is_found_by_its_last_words_only(
+    path: Path, retain: Literal["current", "all"]
+) -> None:
+    with Sessions(path, durability="normal", retain=retain) as sessions:
+        session = sessions.session()
+        session.append_message(message("other", "word3 is here too"))
+        for number in range(5):
+            session.upsert_message(message("a", f"word{number}"))
+            for each in range(number + 1):
+                expected = ["a"] * (each == number) + ["other"] * (each == 3)
+                assert found(session.search(f"word{each}")) == expected
+        assert sessions.verify().ok
 
 
 def test_summaries_are_not_searched_and_what_they_cover_is(session: Session) -> None:
