@@ -12,7 +12,7 @@ from eventstore import AsyncSession, AsyncSessions, Event, InvalidArgument, Mess
 from eventstore.testing import Write, json_text, writes
 from projections import AsyncFollowing, Change, follow, mirror
 from tests.aio.face import LOOPS, open_faced, run_on
-from tests.aio.test_loops import Kit
+from tests.aio.kit import Kit
 from tests.unit.talk import chain, ids, message
 
 on_both = pytest.mark.parametrize("loop", LOOPS)

@@ -8,72 +8,30 @@ import os
 import random
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
-import trio
 
 from eventstore import (
     AsyncSession,
     AsyncSessions,
     Event,
     InvalidArgument,
-    InvalidMessage,
     Sessions,
     StoreClosed,
     StoreForked,
     UnknownMessage,
 )
+from tests.aio.cancelled_blocks import can_be_written
 from tests.aio.face import LOOPS, run_on
+from tests.aio.kit import Kit, Test
 from tests.unit.talk import Heard, ids, message
 
 on_both = pytest.mark.parametrize("loop", LOOPS)
-Test = Callable[[], Awaitable[Any]]
-
-
-class Kit:
-    """The few things that tests do on a loop, for either."""
-
-    def __init__(self, loop: str) -> None:
-        self.is_trio = loop == "trio"
-
-    async def sleep(self, seconds: float) -> None:
-        await (trio.sleep if self.is_trio else asyncio.sleep)(seconds)
-
-    def event(self) -> asyncio.Event | trio.Event:
-        """Set once, and waited for."""
-        return trio.Event() if self.is_trio else asyncio.Event()
-
-    async def together(self, *functions: Test) -> None:
-        """Runs all at once, to their ends."""
-        if self.is_trio:
-            async with trio.open_nursery() as nursery:
-                for function in functions:
-                    nursery.start_soon(function)
-        else:
-            async with asyncio.TaskGroup() as group:
-                for function in functions:
-                    group.create_task(function())  # type: ignore[arg-type]
-
-    async def cancelled_after(self, seconds: float, function: Test) -> bool:
-        """Runs one, and cancels it after so long. Whether that came first."""
-        if self.is_trio:
-            with trio.move_on_after(seconds) as scope:
-                await function()
-            return scope.cancelled_caught
-        task = asyncio.ensure_future(function())
-        await asyncio.sleep(seconds)
-        task.cancel()
-        try:
-            await task
-        except asyncio.CancelledError:
-            return True
-        return False
 
 
 @pytest.fixture
@@ -202,7 +160,8 @@ def test_what_was_cancelled_as_it_was_written_is_heard_before_the_close(loop: st
         sessions = AsyncSessions(path)
         sessions.subscribe(slow)
         async with sessions:
-            await kit.cancelled_after(0.002, lambda: write("many", sessions.session(), [message("a"), message("b")]))
+            both = [message("a"), message("b")]
+            await kit.cancelled_after(0.002, lambda: sessions.session().append_messages(both))
         with Sessions(path) as stored:
             assert [event.seq for event in stored.events()] == heard.seqs
 
@@ -295,79 +254,6 @@ def test_a_transaction_that_is_cancelled_leaves_nothing_and_keeps_nobody_waiting
             assert heard.types == ["append"]
 
     run_on(loop, main)
-
-
-def can_be_written(path: Path) -> None:
-    """Another connection can write at once. (Of the same SQLite: a second library would drop this process's locks.)"""
-    connection = apsw.Connection(str(path))
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    finally:
-        connection.close()
-
-
-@on_both
-@pytest.mark.parametrize("verb", ["append", "many", "block", "batch in a block", "out of time", "refused"])
-def test_cancelled_anywhere_a_write_is_whole_or_not_at_all(loop: str, path: Path, verb: str) -> None:
-    kit = Kit(loop)
-    dice = random.Random(5)
-
-    async def main() -> None:
-        async with AsyncSessions(path, durability="normal") as sessions:
-            session = sessions.session()
-            heard: list[str] = []
-            sessions.subscribe(lambda event: heard.append(event.message["id"]))
-            stopped = 0
-            for number in range(200 if verb in ("append", "block") else 60):
-                made = [message(f"{number}.{part}") for part in range(4)]
-                stopped += await kit.cancelled_after(dice.random() * 0.003, partial(write, verb, session, made))
-                can_be_written(path)
-                await sessions.poll()  # what was committed is delivered by now
-                stored = [each for each in ids(await session.get_history()) if each.startswith(f"{number}.")]
-                assert len(stored) in (0, {"append": 1, "refused": 0}.get(verb, 4))
-                assert [each for each in heard if each.startswith(f"{number}.")] == stored
-            assert stopped or verb == "refused"  # a refusal comes in the place of the cancellation
-            assert heard == ids(await session.get_history())
-
-    run_on(loop, main)
-
-
-async def write(verb: str, session: AsyncSession, made: list[Any]) -> None:
-    match verb:
-        case "append":
-            await session.append_message(made[0])
-        case "many":
-            await session.append_messages(made)
-        case "batch in a block":
-            async with session.sessions.transaction():
-                await session.append_messages(made)
-        case "block":
-            async with session.sessions.transaction():
-                for each in made:
-                    await session.append_message(each)
-        case "refused":
-            with suppress(InvalidMessage):
-                await session.append_messages([*made[:2], {"id": "no role"}, *made[2:]])
-        case _:
-            async with asyncio_or_trio_timeout():
-                await session.append_messages(made)
-
-
-@asynccontextmanager
-async def asyncio_or_trio_timeout() -> AsyncIterator[None]:
-    """Time that is over at some moment, as a caller sets it."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        with trio.move_on_after(0.0007):
-            yield
-        return
-    try:
-        async with asyncio.timeout(0.0007):
-            yield
-    except TimeoutError:
-        pass
 
 
 # ---- listeners
