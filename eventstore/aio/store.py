@@ -154,7 +154,11 @@ class AsyncStore:
         calls = self.calls
         try:
             result: R = await run(call)
-        except BaseException:
+        except Exception:  # an import may have committed something before it was refused
+            if not calls.in_transaction():
+                await self.feed.delivered()
+            raise
+        except BaseException:  # cancelled
             self.feed.wake()
             raise
         if not calls.in_transaction():

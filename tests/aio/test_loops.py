@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from eventstore import (
     AsyncSession,
     AsyncSessions,
     Event,
+    ImportRow,
     InvalidArgument,
     Sessions,
     StoreClosed,
@@ -284,6 +286,30 @@ def test_listeners_run_on_the_loop_and_are_awaited(loop: str, path: Path) -> Non
             assert heard == [
                 ("begins", 1), ("ends", 1), ("signal", 1), ("begins", 2), ("ends", 2), ("signal", 2),
             ]  # fmt: skip
+
+    run_on(loop, main)
+
+
+@on_both
+def test_what_an_import_committed_before_it_was_refused_is_heard_when_it_raises(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard = Heard()
+
+            async def slow(event: Event) -> None:
+                await kit.sleep(0.01)
+                heard.append(event)
+
+            sessions.subscribe(slow)
+            rows = [
+                ImportRow(message("a"), parent_id=None, created_at=datetime.now(UTC)),
+                ImportRow(message("orphan"), parent_id="nobody", created_at=datetime.now(UTC)),
+            ]
+            with pytest.raises(UnknownMessage):
+                await sessions.session().import_messages(rows)
+            assert heard.types == ["import"]
 
     run_on(loop, main)
 
