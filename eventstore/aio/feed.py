@@ -26,8 +26,17 @@ logger = logging.getLogger("eventstore")
 
 Receiver = Callable[..., Any]
 
-_delivering: contextvars.ContextVar[object] = contextvars.ContextVar("eventstore_delivering", default=None)
-"""The feed inside whose listener this runs."""
+
+class _Hearing:
+    """One listener that hears one event of a feed. A task that it starts may outlive it."""
+
+    def __init__(self, feed: AsyncFeed) -> None:
+        self.feed = feed
+        self.is_over = False
+
+
+_hearing: contextvars.ContextVar[_Hearing | None] = contextvars.ContextVar("eventstore_hearing", default=None)
+"""The listener inside which this runs, in its own task or in one that it started."""
 
 
 @attrs.frozen
@@ -66,8 +75,9 @@ class AsyncFeed:
         self._queue.append(event)
 
     def is_delivering(self) -> bool:
-        """Whether this runs inside a listener."""
-        return _delivering.get() is self
+        """Whether this runs inside a listener, which has not returned yet."""
+        hearing = _hearing.get()
+        return hearing is not None and hearing.feed is self and not hearing.is_over
 
     def wake(self) -> None:
         """Has what was gathered delivered."""
@@ -81,7 +91,7 @@ class AsyncFeed:
         if self._ends is None and not self.signal.receivers and not any(isinstance(e, _Replay) for e in self._queue):
             self._pass_over()
         self.wake()
-        if self._ends is not None and _delivering.get() is not self:
+        if self._ends is not None and not self.is_delivering():
             await self._ends.wait()
 
     def _pass_over(self) -> None:
@@ -124,7 +134,6 @@ class AsyncFeed:
     # ---- the delivering task
 
     async def _drain(self) -> None:
-        _delivering.set(self)
         try:
             while self._queue:
                 item = self._queue.popleft()
@@ -142,7 +151,8 @@ class AsyncFeed:
             async for event in replay.read(self.cursor):
                 await self._call(replay.receiver, self._sender(event.session_id), event)
         except Exception:
-            logger.exception("a subscription can't read the log after its cursor; it hears what comes")
+            logger.exception("a subscription ended: what it wanted to hear first can't be read")
+            return
         if not replay.is_closed():
             self._connect(replay.receiver, replay.sender)
 
@@ -157,6 +167,8 @@ class AsyncFeed:
             await self._call(receiver, sender, own_copy(event) if number + 1 < len(receivers) else event)
 
     async def _call(self, receiver: Receiver, sender: object, event: Event) -> None:
+        hearing = _Hearing(self)
+        _hearing.set(hearing)
         try:
             await result_of(lambda: receiver(sender, event=event))
         except Exception:
@@ -165,6 +177,8 @@ class AsyncFeed:
             if _is_ending():
                 raise
             logger.exception("a listener was cancelled at event %d (%s)", event.seq, event.type)
+        finally:
+            hearing.is_over = True
 
 
 def _is_ending() -> bool:

@@ -18,7 +18,7 @@ from eventstore.aio.calls import Calls
 from eventstore.aio.feed import AsyncFeed, Receiver
 from eventstore.aio.iterators import Tail
 from eventstore.aio.loops import Signal, current_loop
-from eventstore.errors import EventStoreError, StoreBusy, StoreClosed
+from eventstore.errors import EventStoreError, StoreBusy, StoreClosed, StoreForked
 from eventstore.events import Event
 from eventstore.listeners import Subscription
 from eventstore.session import Session
@@ -48,10 +48,13 @@ class AsyncStore:
 
     @property
     def calls(self) -> Calls:
-        """The threads. Raises `StoreClosed` while it isn't open, and `StoreForked` in a forked child."""
+        """The threads. Raises `StoreClosed` while it isn't open on the loop that runs here, and `StoreForked` in a
+        forked child."""
         if self._calls is None or self._sessions is None:
             raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
         self._sessions._store.database.check_open()  # in a forked child there is no thread that would answer
+        if not self._calls.loop.is_current():
+            raise StoreClosed(f"{self.name} is open on another event loop: close it there, or open one store per loop")
         return self._calls
 
     @property
@@ -62,8 +65,10 @@ class AsyncStore:
         return self._sessions
 
     async def open(self) -> None:
-        """Opens it on the loop that runs; open already, does nothing."""
-        if self._calls is not None:
+        """Opens it on the loop that runs; open already, does nothing. Left open by a loop that is over, it is closed
+        first."""
+        if self._calls is not None and not self._abandoned():
+            self.calls  # noqa: B018 - raises what is to say against using it here
             return
         loop = current_loop()
         self._calls = calls = Calls(loop, in_memory=self._in_memory)
@@ -81,10 +86,13 @@ class AsyncStore:
         self._sessions._store.due_hook = self._grown.append
 
     async def close(self) -> None:
-        """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store."""
+        """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store. In a
+        forked child it does nothing."""
         calls, sessions, closing = self._calls, self._sessions, self._closing
-        if calls is None or closing is None:
+        if calls is None or closing is None or self._is_forked() or self._abandoned():
             return
+        if not calls.loop.is_current():
+            raise StoreClosed(f"{self.name} is open on another event loop: close it there")
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)
@@ -104,6 +112,27 @@ class AsyncStore:
             finally:
                 self.feed.close()
                 calls.shut_down()
+
+    def _is_forked(self) -> bool:
+        """Whether this process is a child of the one that has it open."""
+        try:
+            if self._sessions is not None:
+                self._sessions._store.database.check_open()
+        except StoreForked:
+            return True
+        except StoreClosed:
+            pass
+        return False
+
+    def _abandoned(self) -> bool:
+        """Closes it if its loop has ended without doing so: nobody else can use it any more."""
+        calls, sessions = self._calls, self._sessions
+        if calls is None or self._is_forked() or not calls.loop.is_over():
+            return False
+        self._calls = self._sessions = None
+        self.feed.close()
+        calls.abandon(sessions)
+        return True
 
     # ---- calls
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import trio
@@ -34,6 +35,16 @@ class Kit:
             async with asyncio.TaskGroup() as group:
                 for function in functions:
                     group.create_task(function())  # type: ignore[arg-type]
+
+    @asynccontextmanager
+    async def tasks(self) -> AsyncIterator[Callable[[Test], object]]:
+        """Gives what starts a task; the block waits for them all."""
+        if self.is_trio:
+            async with trio.open_nursery() as nursery:
+                yield nursery.start_soon
+        else:
+            async with asyncio.TaskGroup() as group:
+                yield lambda function: group.create_task(function())  # type: ignore[arg-type]
 
     async def cancelled_after(self, seconds: float, function: Test) -> bool:
         """Runs one, and cancels it after so long. Whether that came first."""

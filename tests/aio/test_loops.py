@@ -20,6 +20,7 @@ import pytest
 from eventstore import (
     AsyncSession,
     AsyncSessions,
+    CompactResult,
     Event,
     ImportRow,
     InvalidArgument,
@@ -70,6 +71,61 @@ def test_nothing_is_opened_before_it_is_asked_for(loop: str, path: Path) -> None
 
     for each in LOOPS:
         run_on(each, use)
+
+
+@pytest.mark.parametrize(("first", "second"), [(a, b) for a in LOOPS for b in LOOPS])
+def test_left_open_by_a_loop_that_is_over_it_is_used_on_the_next(first: str, second: str, path: Path) -> None:
+    sessions = AsyncSessions(path)
+    heard = Heard()
+    sessions.subscribe(heard)
+    before = threading.active_count()
+
+    async def leave_open() -> None:
+        await sessions.open()
+        await sessions.session().append_message(message("a"))
+        block = sessions.transaction()
+        await block.__aenter__()
+        await sessions.session().append_message(message("never"))
+
+    async def go_on() -> None:
+        with pytest.raises(StoreClosed, match="another event loop"):
+            await sessions.session().get_history()
+        async with sessions:
+            assert ids(await sessions.session().get_history()) == ["a"]
+            await sessions.session().append_message(message("b"))
+
+    async def close() -> None:
+        await sessions.close()
+
+    run_on(first, leave_open)
+    run_on(second, go_on)
+    run_on(first, leave_open)
+    run_on(second, close)
+    assert threading.active_count() == before
+    with Sessions(path) as stored:
+        assert ids(stored.session().get_history()) == ["a", "b"]
+        assert heard.seqs == [1, 2, 2]  # the last is the append that was repeated
+
+
+@on_both
+def test_on_another_loop_every_call_is_refused(loop: str, path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            await sessions.session().append_message(message("a"))
+
+            async def elsewhere() -> None:
+                for call in (sessions.open, sessions.close, sessions.poll, sessions.session().get_history):
+                    with pytest.raises(StoreClosed, match="another event loop"):
+                        await call()
+                with pytest.raises(StoreClosed, match="another event loop"):
+                    await anext(sessions.session().history())
+
+            thread = threading.Thread(target=run_on, args=(loop, elsewhere))
+            thread.start()
+            thread.join()
+            assert ids(await sessions.session().get_history()) == ["a"]
+
+    run_on(loop, main)
 
 
 def leftovers() -> tuple[int, int]:
@@ -180,6 +236,7 @@ def test_in_a_forked_child_every_call_is_refused(path: Path) -> None:
                 try:
                     await sessions.session().info()
                 except StoreForked:
+                    await sessions.close()  # quietly: the parent has it open
                     os._exit(7)
                 os._exit(1)
             _, status = os.waitpid(child, 0)
@@ -286,6 +343,40 @@ def test_listeners_run_on_the_loop_and_are_awaited(loop: str, path: Path) -> Non
             assert heard == [
                 ("begins", 1), ("ends", 1), ("signal", 1), ("begins", 2), ("ends", 2), ("signal", 2),
             ]  # fmt: skip
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_task_that_a_listener_began_is_like_any_other_once_it_has_returned(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard = Heard()
+            returned = kit.event()
+
+            async def reply() -> None:
+                await returned.wait()
+                result = await session.append_message(message("reply"))
+                assert result.seq in heard.seqs  # the slow listener has heard it too
+                assert len(await session.get_compactions()) == 1
+
+            async def begins(event: Event) -> None:
+                if event.seq == 1:
+                    begin(reply)
+
+            async def slow(event: Event) -> None:
+                await kit.sleep(0.01)
+                heard.append(event)
+
+            sessions.subscribe(begins)
+            sessions.subscribe(slow)
+            session = sessions.session().compact_after(5)
+            session.on_compaction(lambda shown: CompactResult(shown[0]["id"], shown[-1]["id"], "they met"))
+            async with kit.tasks() as begin:
+                await session.append_message(message("question"))
+                returned.set()
 
     run_on(loop, main)
 
