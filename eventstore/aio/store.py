@@ -41,6 +41,7 @@ class AsyncStore:
         self._calls: Calls | None = None
         self._sessions: Sessions | None = None
         self._closing: Signal | None = None
+        self._opening: Signal | None = None  # while a task opens it
         self._grown: deque[str] = deque()  # sessions whose appends were delivered
         self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
 
@@ -53,9 +54,12 @@ class AsyncStore:
         if self._calls is None or self._sessions is None:
             raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
         self._sessions._store.database.check_open()  # in a forked child there is no thread that would answer
-        if not self._calls.loop.is_current():
-            raise StoreClosed(f"{self.name} is open on another event loop: close it there, or open one store per loop")
+        self._check_loop(self._calls)
         return self._calls
+
+    def _check_loop(self, calls: Calls) -> None:
+        if not calls.loop.is_current():
+            raise StoreClosed(f"{self.name} is open on another event loop: close it there, or open one store per loop")
 
     @property
     def sessions(self) -> Sessions:
@@ -67,18 +71,25 @@ class AsyncStore:
     async def open(self) -> None:
         """Opens it on the loop that runs; open already, does nothing. Left open by a loop that is over, it is closed
         first."""
-        if self._calls is not None and not self._abandoned():
-            self.calls  # noqa: B018 - raises what is to say against using it here
-            return
+        while self._calls is not None and not self._abandoned():
+            self._check_loop(self._calls)
+            if self._opening is None:
+                self.calls  # noqa: B018 - in a forked child it is refused
+                return
+            await self._opening.wait()
         loop = current_loop()
         self._calls = calls = Calls(loop, in_memory=self._in_memory)
         self._closing = loop.signal()
+        self._opening = opening = loop.signal()
         try:
             await calls.write(self._open)
+            self.feed.open(loop, self.sessions.latest_seq)
         except BaseException:  # refused, or cancelled while it was opened
             await self.close()
             raise
-        self.feed.open(loop, self.sessions.latest_seq)
+        finally:
+            self._opening = None
+            opening.set()
 
     def _open(self) -> None:
         self._sessions = self._make()
@@ -91,8 +102,7 @@ class AsyncStore:
         calls, sessions, closing = self._calls, self._sessions, self._closing
         if calls is None or closing is None or self._is_forked() or self._abandoned():
             return
-        if not calls.loop.is_current():
-            raise StoreClosed(f"{self.name} is open on another event loop: close it there")
+        self._check_loop(calls)
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)

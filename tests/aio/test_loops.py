@@ -20,6 +20,7 @@ import pytest
 from eventstore import (
     AsyncSession,
     AsyncSessions,
+    CannotOpen,
     CompactResult,
     Event,
     ImportRow,
@@ -71,6 +72,36 @@ def test_nothing_is_opened_before_it_is_asked_for(loop: str, path: Path) -> None
 
     for each in LOOPS:
         run_on(each, use)
+
+
+@on_both
+def test_two_tasks_may_open_it_at_once(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = AsyncSessions(path)
+        heard = Heard()
+        sessions.subscribe(heard)
+
+        def opener(name: str) -> Test:
+            async def work() -> None:
+                await sessions.open()
+                result = await sessions.session().append_message(message(name))
+                assert result.seq in heard.seqs
+
+            return work
+
+        await kit.together(*(opener(name) for name in "abc"))
+        await sessions.close()
+        broken = AsyncSessions(path.parent)  # a folder is no store
+
+        async def refused() -> None:
+            with pytest.raises(CannotOpen):
+                await broken.open()
+
+        await kit.together(refused, refused)
+
+    run_on(loop, main)
 
 
 @pytest.mark.parametrize(("first", "second"), [(a, b) for a in LOOPS for b in LOOPS])
