@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from eventstore import replay
 from eventstore.aio.calls import Calls
 from eventstore.aio.feed import AsyncFeed, Receiver
-from eventstore.aio.iterators import Tail
+from eventstore.aio.iterators import Tail, Windowed, windows
 from eventstore.aio.loops import Signal, current_loop
 from eventstore.errors import EventStoreError, StoreBusy, StoreClosed, StoreForked
 from eventstore.events import Event
@@ -35,7 +35,7 @@ class AsyncStore:
 
     def __init__(self, name: str, make: Callable[[], Sessions], in_memory: bool, sender: Callable[[str], Any]) -> None:
         self.name = name
-        self.feed = AsyncFeed(sender)
+        self.feed = AsyncFeed(sender, self._log)
         self._make = make
         self._in_memory = in_memory
         self._calls: Calls | None = None
@@ -212,6 +212,9 @@ class AsyncStore:
         return lambda done, total: loop.call_from_thread(progress, done, total)
 
     # ---- the feed
+
+    def _log(self, after: int, upto: int) -> AsyncIterator[Event]:
+        return _upto(Windowed(self.run_read, lambda: windows(self.sessions.events(after))), upto)
 
     def subscribe(
         self, listener: Receiver, sender: object | None, after: int | None, events: Callable[[int], Any]

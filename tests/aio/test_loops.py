@@ -479,6 +479,82 @@ def test_a_listener_that_fails_is_logged_and_the_others_hear(
 
 
 @on_both
+@pytest.mark.parametrize("place", ["file", ":memory:"])
+def test_a_listener_may_close_the_store(loop: str, path: Path, place: str) -> None:
+    async def main() -> None:
+        sessions = await AsyncSessions(path if place == "file" else place).open()
+        heard = Heard()
+
+        async def close(event: Event) -> None:
+            heard.append(event)
+            await sessions.close()
+
+        sessions.subscribe(close)
+        await sessions.session().append_messages([message("a"), message("b")])
+        assert heard.seqs == [1]
+        with pytest.raises(StoreClosed):
+            await sessions.session().append_message(message("c"))
+        sessions.subscribe(heard)
+        async with sessions:
+            await sessions.session("again").append_message(message("d"))
+        assert len(heard) == 2 + 1  # by the first of them too, before it closes
+
+    run_on(loop, main)
+
+
+@on_both
+def test_what_listeners_are_behind_with_is_not_kept_in_memory(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path, durability="normal") as sessions:
+            heard = Heard()
+            waiting: list[int] = []
+
+            async def listener(event: Event) -> None:
+                waiting.append(len(sessions._store.feed._queue))
+                await kit.sleep(0)
+                heard.append(event)
+
+            rows = [ImportRow(message(f"m{n}"), parent_id=None, created_at=datetime.now(UTC)) for n in range(2_000)]
+            sessions.subscribe(listener)
+            await sessions.session().import_messages(rows)
+            await sessions.session().append_message(message("m0"))
+            await sessions.session().append_message(message("last"))
+            assert heard.seqs == [*range(1, 2_001), 2_000, 2_001]
+            assert max(waiting) < 300
+
+    run_on(loop, main)
+
+
+@on_both
+def test_listeners_may_subscribe_and_leave_others_as_they_hear(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard: dict[str, Heard] = {name: Heard() for name in ("mine", "left", "live", "all")}
+
+            async def first(event: Event) -> None:
+                await kit.sleep(0)
+                if event.seq == 2:
+                    left.close()
+                    mine.close()
+                    sessions.subscribe(heard["live"])
+                    sessions.subscribe(heard["all"], after=0)
+                heard["mine"](event)
+
+            mine = sessions.subscribe(first)
+            left = sessions.subscribe(heard["left"])
+            await sessions.session().append_messages([message(name) for name in "abcd"])
+            assert {name: each.seqs for name, each in heard.items()} == {
+                "mine": [1, 2], "left": [1], "live": [3, 4], "all": [1, 2, 3, 4]
+            }  # fmt: skip
+
+    run_on(loop, main)
+
+
+@on_both
 def test_from_a_cursor_none_is_lost_and_none_comes_twice(loop: str, path: Path) -> None:
     kit = Kit(loop)
 
