@@ -325,6 +325,23 @@ def test_a_change_is_told_before_it_comes(session: Session) -> None:
     assert seen == [([], Change(0, [], ["A"])), (["A"], Change(1, [], ["B"])), (["A", "B"], Change(1, ["B"], []))]
 
 
+def test_a_hook_may_ask_for_a_refresh(session: Session) -> None:
+    rows: list[Message] = []
+    following: list[Following] = []
+    told = Told()
+
+    def on_change(change: Change[Message]) -> None:
+        told(change)
+        for each in following:
+            each.refresh()
+
+    following.append(follow(session, rows, on_change=on_change))
+    chain(session, "a", "b")
+    session.delete_messages(["a"])
+    assert rows == session.get_history()
+    assert told == [(0, [], ["a"]), (1, [], ["b"]), (0, ["a"], [])]
+
+
 def test_a_hook_that_raises_is_logged_and_the_list_is_right(
     followed: Followed, caplog: pytest.LogCaptureFixture
 ) -> None:
