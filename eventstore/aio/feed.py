@@ -187,6 +187,8 @@ class AsyncFeed:
     async def _replay(self, joins: _Replay) -> None:
         try:
             async for event in joins.read(self.cursor):
+                if joins.is_closed():
+                    break
                 await self._call(joins.receiver, self._sender(event.session_id), event)
         except Exception:
             logger.exception("a subscription ended: what it wanted to hear first can't be read")
