@@ -21,8 +21,8 @@ from tests.property.limits import small_limits
 from tests.property.steps import ANY_SESSION, EVERYTHING, NAMES, Nested, nested
 from tests.property.telling import Ear, Truth
 
-WRITERS = 3  # two here, one of them on any face, and one in another process
-STORES = 4  # and one that only reads, in a process of its own
+WRITERS = 3  # two here, and one in another process
+STORES = 4  # and one that only reads, in a process of its own. All but the first are sync, or on an event loop
 
 
 def reduced(events: list[Event]) -> list[Message]:
@@ -60,8 +60,8 @@ def _processes() -> Iterator[None]:
 class SharedFileMachine(RuleBasedStateMachine):
     """Any store writes, any polls, whenever it likes; after each command what was heard is held against the truth."""
 
-    @initialize(keeps_all=st.booleans(), small=st.booleans(), face=st.sampled_from(FACES))
-    def open(self, keeps_all: bool, small: bool, face: str) -> None:
+    @initialize(keeps_all=st.booleans(), small=st.booleans(), faces=st.tuples(*[st.sampled_from(FACES)] * (STORES - 1)))
+    def open(self, keeps_all: bool, small: bool, faces: tuple[str, ...]) -> None:
         self.stack = ExitStack()
         if small:
             self.stack.enter_context(small_limits())
@@ -73,9 +73,9 @@ class SharedFileMachine(RuleBasedStateMachine):
         self.truth = Truth()
         self.stores: list[Here | Elsewhere] = [
             Here(path, read_only=False),
-            Here(path, read_only=False, face=face),
-            Elsewhere(PROCESSES[0], path, small=small, read_only=False),
-            Elsewhere(PROCESSES[1], path, small=small, read_only=True),
+            Here(path, read_only=False, face=faces[0]),
+            Elsewhere(PROCESSES[0], path, small=small, read_only=False, face=faces[1]),
+            Elsewhere(PROCESSES[1], path, small=small, read_only=True, face=faces[2]),
         ]
         for each in self.stores:
             self.stack.callback(each.close)
