@@ -10,6 +10,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from itertools import takewhile
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -214,17 +215,20 @@ class AsyncStore:
     # ---- the feed
 
     def _log(self, after: int, upto: int) -> AsyncIterator[Event]:
-        return _upto(Windowed(self.run_read, lambda: windows(self.sessions.events(after))), upto)
+        return self._read_upto(lambda: self.sessions.events(after), upto)
+
+    def _read_upto(self, events: Callable[[], Iterator[Event]], upto: int) -> AsyncIterator[Event]:
+        return Windowed(self.run_read, lambda: windows(takewhile(lambda event: event.seq <= upto, events())))
 
     def subscribe(
-        self, listener: Receiver, sender: object | None, after: int | None, events: Callable[[int], Any]
+        self, listener: Receiver, sender: object | None, after: int | None, events: Callable[[int], Iterator[Event]]
     ) -> Subscription:
         """Connects a listener; `events(after)` reads the log for one that begins in the past."""
         if after is None:
             return self.feed.subscribe(listener, sender, None)
         replay.check_cursor(after)
         self.calls  # noqa: B018 - the log can be read while it is open only
-        return self.feed.subscribe(listener, sender, lambda upto: _upto(events(after), upto))
+        return self.feed.subscribe(listener, sender, lambda upto: self._read_upto(lambda: events(after), upto))
 
     def tail(
         self, look: Callable[[int], Iterator[Event]], after: int | None, interval: float, timeout: float | None
@@ -288,10 +292,3 @@ class Transaction(AbstractAsyncContextManager[None]):
         if not self._calls.in_transaction():
             await self._store.feed.delivered()
             await self._store.compact_due()
-
-
-async def _upto(events: AsyncIterator[Event], upto: int) -> AsyncIterator[Event]:
-    async for event in events:
-        if event.seq > upto:
-            return
-        yield event
