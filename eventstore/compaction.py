@@ -112,7 +112,7 @@ class Compactor:
             session = paths.find_session(connection, self._name)
             head = None if session is None else heads.load(connection, session)
             shown = history.get_history(connection, self._name, leaf_id, None, newest_first=False, compacted=True)
-        if head is None:
+        if head is None or not shown:
             return None
         result = function(shown)
         if inspect.isawaitable(result):

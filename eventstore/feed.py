@@ -124,6 +124,8 @@ class Feed:
     def _join(self, joining: Joining) -> None:
         if joining.replay is not None:
             for event in joining.replay(self.cursor):
+                if joining.closed:
+                    break
                 if event.seq > joining.told:
                     joining.told = event.seq
                     self._call(joining.receiver, self._sender(event.session_id), event)

@@ -140,9 +140,10 @@ def _reload_alone(session: Session, follower: Follower[Any]) -> None:
             except Exception as error:  # noqa: BLE001 - it is raised below, to who asked, and not to the feed
                 errors.append(error)
 
-    with session.subscribe(once, after=max(session.info().seq - 1, 0)):
+    sessions = session.sessions
+    with sessions.subscribe(once, after=max(sessions.latest_seq - 1, 0)):
         pass
-    if waiting:  # the session has no event, or this is inside a listener: then nothing else is delivered now
+    if waiting:  # the store has no event, or this is inside a listener: then nothing else is delivered now
         run(follower.reload())
     for error in errors:
         raise error
@@ -154,7 +155,11 @@ async def _follow_async(session: AsyncSession, follower: Follower[Any]) -> Async
 
     await run_async(follower.fill())
     subscription = session.subscribe(listener, after=follower.shown)
-    await session.sessions.poll()  # the list is as it will be kept
+    try:
+        await session.sessions.poll()  # the list is as it will be kept
+    except BaseException:
+        subscription.close()
+        raise
     return AsyncFollowing(subscription.close, lambda: _reload_alone_async(session, follower))
 
 
@@ -170,9 +175,9 @@ async def _reload_alone_async(session: AsyncSession, follower: Follower[Any]) ->
             except Exception as error:  # noqa: BLE001 - as above
                 errors.append(error)
 
-    info = await session.info()
-    with session.subscribe(once, after=max(info.seq - 1, 0)):
-        await session.sessions.poll()  # returns once all is delivered
+    sessions = session.sessions
+    with sessions.subscribe(once, after=max(await sessions.latest_seq() - 1, 0)):
+        await sessions.poll()  # returns once all is delivered
     if waiting:
         await run_async(follower.reload())
     for error in errors:

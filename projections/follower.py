@@ -63,6 +63,8 @@ class Follower(Generic[T]):
         self._places: dict[str, int] = {}
         self._state = 0  # what the list will show once the present step is done
         self._stale = False  # a step was broken off
+        self._at_work = False
+        self._again = False  # something came while it was at work
         self.shown = 0
 
     # ---- steps
@@ -73,18 +75,38 @@ class Follower(Generic[T]):
 
     def handle(self, event: Event) -> Steps[None]:
         """Applies one event."""
+        yield from self._alone(partial(self._handle, event))
+
+    def reload(self) -> Steps[None]:
+        """Reads the whole path, and changes what isn't so in the list, whoever made it so."""
+        yield from self._alone(self._reload)
+
+    def _alone(self, work: Callable[[], Steps[None]]) -> Steps[None]:
+        """Does work. While some is being done (by another task, or by who calls a hook), that ends with a reload."""
+        if self._at_work:
+            self._again = True
+            return
+        self._at_work = True
+        try:
+            yield from work()
+            while self._again:
+                self._again = False
+                yield from self._reload()
+        finally:
+            self._at_work = False
+
+    def _handle(self, event: Event) -> Steps[None]:
         if event.seq <= self.shown or (isinstance(event, Appended) and not event.inserted):
             return
         if self._stale or len(self._messages) != len(self._ids):
-            yield from self.reload()
+            yield from self._reload()
             return
         self._stale = True
         self._state = event.seq
         yield from self._apply(event)
         self._done()
 
-    def reload(self) -> Steps[None]:
-        """Reads the whole path, and changes what isn't so in the list, whoever made it so."""
+    def _reload(self) -> Steps[None]:
         self._stale = True
         yield from self._show((yield from self._reading.whole()))
 
@@ -147,7 +169,7 @@ class Follower(Generic[T]):
         """Reads the end of the path, as far as the list may not show it."""
         found = yield from self._reading.end(self._places, self.shown)
         if found is None:  # it was written to all the time
-            yield from self.reload()
+            yield from self._reload()
             return
         self._state = max(self._state, found.seq)
         fresh = [message["id"] for message in found.messages]

@@ -238,7 +238,11 @@ async def _mirror_async(
 
     subscription = session.subscribe(listener, after=after)
     if after is not None:
-        await session.sessions.poll()  # what the log holds is applied when this returns
+        try:
+            await session.sessions.poll()  # what the log holds is applied when this returns
+        except BaseException:
+            subscription.close()
+            raise
     return subscription
 
 

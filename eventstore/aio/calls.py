@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from eventstore.aio.loops import Loop
 from eventstore.errors import StoreClosed
+from eventstore.sessions import Sessions
 
 R = TypeVar("R")
 
@@ -73,6 +74,14 @@ class Calls:
         """Ends the reading threads, once their calls are over."""
         self._readers.shutdown()
 
+    def abandon(self, sessions: Sessions | None) -> None:
+        """Ends the threads of a loop that is over, and closes the store; a transaction that was left open is undone."""
+        self.closed = True
+        self._readers.shutdown()
+        if sessions is not None:
+            self._writer.submit(_undo_and_close, sessions).result()
+        self._writer.shutdown()
+
     async def begin(self, block: AbstractContextManager[None]) -> None:
         """Enters a transaction, or a savepoint in the one that this task has open. Cancelled, it has not begun."""
         await self.my_turn()
@@ -113,3 +122,8 @@ class Calls:
             self._owner = None
             free, self._free = self._free, self.loop.signal()
             free.set()
+
+
+def _undo_and_close(sessions: Sessions) -> None:
+    sessions._store.end_all(0, StoreClosed("the event loop ended inside a transaction"))
+    sessions.close()

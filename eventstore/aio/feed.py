@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import attrs
 
+from eventstore import replay
 from eventstore.aio.loops import Loop, Signal, result_of
 from eventstore.errors import InvalidArgument
 from eventstore.events import Appended, Event
@@ -26,8 +28,17 @@ logger = logging.getLogger("eventstore")
 
 Receiver = Callable[..., Any]
 
-_delivering: contextvars.ContextVar[object] = contextvars.ContextVar("eventstore_delivering", default=None)
-"""The feed inside whose listener this runs."""
+
+class _Hearing:
+    """One listener that hears one event of a feed. A task that it starts may outlive it."""
+
+    def __init__(self, feed: AsyncFeed) -> None:
+        self.feed = feed
+        self.is_over = False
+
+
+_hearing: contextvars.ContextVar[_Hearing | None] = contextvars.ContextVar("eventstore_hearing", default=None)
+"""The listener inside which this runs, in its own task or in one that it started."""
 
 
 @attrs.frozen
@@ -41,14 +52,18 @@ class _Replay:
 
 
 class AsyncFeed:
-    """Delivers the events that `collect` is given to the receivers of `signal`."""
+    """Delivers the events that `collect` is given to the receivers of `signal`. `read_log(after, upto)` gives those of
+    the log with after < seq <= upto."""
 
-    def __init__(self, sender: Callable[[str], object]) -> None:
+    def __init__(self, sender: Callable[[str], object], read_log: Callable[[int, int], AsyncIterator[Event]]) -> None:
         self.signal = OrderedSignal()
         self.cursor = 0  # the last seq delivered
         self._sender = sender
+        self._read_log = read_log
         self._loop: Loop | None = None
-        self._queue: deque[Event | _Replay] = deque()
+        self._queue: deque[Event | int | _Replay] = deque()  # an int: what the log holds up to it
+        self._turn = threading.Lock()  # of those who put into the queue, and take from it
+        self._joining = 0  # subscriptions that wait for their turn
         self._ends: Signal | None = None  # of the delivery that runs
 
     def open(self, loop: Loop, cursor: int) -> None:
@@ -58,16 +73,31 @@ class AsyncFeed:
 
     def close(self) -> None:
         """Ends. What was not delivered isn't any more."""
-        self._queue.clear()
+        while (item := self._take()) is not None:
+            self._joining -= isinstance(item, _Replay)
         self._loop = None
 
     def collect(self, event: Event) -> None:
-        """Takes an event: the sync feed's listener, called in a thread."""
-        self._queue.append(event)
+        """Takes an event: the sync feed's listener, called in a thread. Of more than a window, or when nobody listens,
+        only the number: what the listeners are behind with is read when its turn comes."""
+        with self._turn:
+            queue = self._queue
+            if isinstance(event, Appended) and not event.inserted:
+                queue.append(event)
+            elif queue and isinstance(queue[-1], int):
+                queue[-1] = event.seq
+            else:
+                kept = self.signal.receivers and len(queue) < replay.WINDOW_EVENTS
+                queue.append(event if kept else event.seq)
+
+    def _take(self) -> Event | int | _Replay | None:
+        with self._turn:
+            return self._queue.popleft() if self._queue else None
 
     def is_delivering(self) -> bool:
-        """Whether this runs inside a listener."""
-        return _delivering.get() is self
+        """Whether this runs inside a listener, which has not returned yet."""
+        hearing = _hearing.get()
+        return hearing is not None and hearing.feed is self and not hearing.is_over
 
     def wake(self) -> None:
         """Has what was gathered delivered."""
@@ -78,18 +108,17 @@ class AsyncFeed:
     async def delivered(self) -> None:
         """Waits until all that is gathered, and what listeners write at it, has reached all. Inside a listener it comes
         later."""
-        if self._ends is None and not self.signal.receivers and not any(isinstance(e, _Replay) for e in self._queue):
+        if self._ends is None and not self.signal.receivers and not self._joining:
             self._pass_over()
         self.wake()
-        if self._ends is not None and _delivering.get() is not self:
+        if self._ends is not None and not self.is_delivering():
             await self._ends.wait()
 
     def _pass_over(self) -> None:
         """Nobody listens."""
-        while self._queue:
-            event = self._queue.popleft()
-            if isinstance(event, Event):
-                self.cursor = max(self.cursor, event.seq)
+        while (item := self._take()) is not None:
+            if isinstance(item, (Event, int)):
+                self.cursor = max(self.cursor, item if isinstance(item, int) else item.seq)
 
     def subscribe(
         self, listener: Receiver, sender: object | None, read: Callable[[int], AsyncIterator[Event]] | None
@@ -111,7 +140,9 @@ class AsyncFeed:
         if read is None:
             self._connect(receiver, sender)
         else:
-            self._queue.append(_Replay(receiver, sender, read, lambda: closed))
+            self._joining += 1
+            with self._turn:
+                self._queue.append(_Replay(receiver, sender, read, lambda: closed))
             self.wake()
         return Subscription(close)
 
@@ -124,12 +155,13 @@ class AsyncFeed:
     # ---- the delivering task
 
     async def _drain(self) -> None:
-        _delivering.set(self)
         try:
-            while self._queue:
-                item = self._queue.popleft()
+            while (item := self._take()) is not None:
                 if isinstance(item, _Replay):
                     await self._replay(item)
+                elif isinstance(item, int):
+                    if not await self._catch_up(item):
+                        return
                 else:
                     await self._dispatch(item)
         finally:
@@ -137,14 +169,34 @@ class AsyncFeed:
             if ends is not None:
                 ends.set()
 
-    async def _replay(self, replay: _Replay) -> None:
+    async def _catch_up(self, upto: int) -> bool:
+        """Delivers the log up to a seq; where nobody listens, passes it unread. False when it can't be read: then it is
+        tried again when there is something new."""
         try:
-            async for event in replay.read(self.cursor):
-                await self._call(replay.receiver, self._sender(event.session_id), event)
+            if self.signal.receivers:
+                async for event in self._read_log(self.cursor, upto):
+                    await self._dispatch(event)
+            self.cursor = max(self.cursor, upto)
         except Exception:
-            logger.exception("a subscription can't read the log after its cursor; it hears what comes")
-        if not replay.is_closed():
-            self._connect(replay.receiver, replay.sender)
+            logger.exception("the log can't be read: listeners hear of it later")
+            with self._turn:
+                self._queue.appendleft(upto)
+            return False
+        return True
+
+    async def _replay(self, joins: _Replay) -> None:
+        try:
+            async for event in joins.read(self.cursor):
+                if joins.is_closed():
+                    break
+                await self._call(joins.receiver, self._sender(event.session_id), event)
+        except Exception:
+            logger.exception("a subscription ended: what it wanted to hear first can't be read")
+            return
+        finally:
+            self._joining -= 1
+        if not joins.is_closed():
+            self._connect(joins.receiver, joins.sender)
 
     async def _dispatch(self, event: Event) -> None:
         if not (isinstance(event, Appended) and not event.inserted):
@@ -157,6 +209,8 @@ class AsyncFeed:
             await self._call(receiver, sender, own_copy(event) if number + 1 < len(receivers) else event)
 
     async def _call(self, receiver: Receiver, sender: object, event: Event) -> None:
+        hearing = _Hearing(self)
+        _hearing.set(hearing)
         try:
             await result_of(lambda: receiver(sender, event=event))
         except Exception:
@@ -165,6 +219,8 @@ class AsyncFeed:
             if _is_ending():
                 raise
             logger.exception("a listener was cancelled at event %d (%s)", event.seq, event.type)
+        finally:
+            hearing.is_over = True
 
 
 def _is_ending() -> bool:

@@ -29,7 +29,10 @@ def windows(items: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
 
 class Windowed(AsyncIterator[T], Generic[T]):
     """The items of the lists that a sync iterator gives, each of which is fetched by `read`. The iterator is made, and
-    its arguments are checked, at the first step."""
+    its arguments are checked, at the first step.
+
+    A step that is cancelled while its window is fetched leaves that window to the next step: none is lost.
+    """
 
     def __init__(self, read: Read, make: Callable[[], Iterator[list[T]]]) -> None:
         self._read = read
@@ -42,16 +45,16 @@ class Windowed(AsyncIterator[T], Generic[T]):
 
     async def __anext__(self) -> T:
         if not self._window:
-            window: list[T] | None = await self._read(self._fetch)
-            if not window:
+            await self._read(self._fetch)
+            if not self._window:
                 raise StopAsyncIteration
-            self._window = window[::-1]
         return self._window.pop()
 
-    def _fetch(self) -> list[T] | None:
+    def _fetch(self) -> None:
+        """In a thread, which goes on to the end when the step is cancelled."""
         if self._lists is None:
             self._lists = self._make()
-        return next(self._lists, None)
+        self._window = next(self._lists, [])[::-1]
 
 
 class Tail(AsyncIterator[Event]):

@@ -27,7 +27,13 @@ class Signal(Protocol):
 
 
 class Loop(Protocol):
-    """One running loop. All but `call_from_thread` is called on it."""
+    """One running loop. All but `call_from_thread`, `is_current` and `is_over` is called on it."""
+
+    def is_current(self) -> bool:
+        """Whether it is the loop that runs here."""
+
+    def is_over(self) -> bool:
+        """Whether it has ended."""
 
     async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
         """What `call` returns, in a thread. Cancelled before the thread begins, it never runs (unless it must:
@@ -69,6 +75,15 @@ class AsyncioLoop:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._tasks: set[asyncio.Task[None]] = set()  # the loop itself holds them weakly
+
+    def is_current(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def is_over(self) -> bool:
+        return self._loop.is_closed()
 
     async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
         waiting = self._loop.create_future()
@@ -126,6 +141,19 @@ class TrioLoop:
 
         self._trio = trio
         self._token = trio.lowlevel.current_trio_token()
+
+    def is_current(self) -> bool:
+        try:
+            return self._trio.lowlevel.current_trio_token() is self._token
+        except RuntimeError:
+            return False
+
+    def is_over(self) -> bool:
+        try:
+            self._token.run_sync_soon(lambda: None)
+        except self._trio.RunFinishedError:
+            return True
+        return False
 
     async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
         lowlevel = self._trio.lowlevel

@@ -190,7 +190,9 @@ class AsyncSession(AsyncReadableSession):
 
     def subscribe(self, listener: Receiver, *, after: int | None = None) -> Subscription:
         """Calls `listener(event)`, and awaits it, for every event of this session: see `AsyncSessions.subscribe`."""
-        return self._store.subscribe(listener, self, after, self.events)
+        return self._store.subscribe(
+            listener, self, after, lambda since: self._store.readable(self.session_id).events(since)
+        )
 
     def events(self, after: int = 0) -> AsyncIterator[Event]:
         """As `Session.events`."""

@@ -143,7 +143,7 @@ class AsyncSessions:
         listener may await writes; their events follow once the current one has reached all. It must not wait for
         another task's write to this store.
         """
-        return self._store.subscribe(listener, None, after, self.events)
+        return self._store.subscribe(listener, None, after, lambda since: self._store.sessions.events(since))
 
     def events(self, after: int = 0) -> AsyncIterator[Event]:
         """As `Sessions.events`."""

@@ -10,15 +10,16 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from itertools import takewhile
 from types import TracebackType
 from typing import Any, TypeVar
 
 from eventstore import replay
 from eventstore.aio.calls import Calls
 from eventstore.aio.feed import AsyncFeed, Receiver
-from eventstore.aio.iterators import Tail
+from eventstore.aio.iterators import Tail, Windowed, windows
 from eventstore.aio.loops import Signal, current_loop
-from eventstore.errors import EventStoreError, StoreBusy, StoreClosed
+from eventstore.errors import EventStoreError, StoreBusy, StoreClosed, StoreForked
 from eventstore.events import Event
 from eventstore.listeners import Subscription
 from eventstore.session import Session
@@ -35,12 +36,13 @@ class AsyncStore:
 
     def __init__(self, name: str, make: Callable[[], Sessions], in_memory: bool, sender: Callable[[str], Any]) -> None:
         self.name = name
-        self.feed = AsyncFeed(sender)
+        self.feed = AsyncFeed(sender, self._log)
         self._make = make
         self._in_memory = in_memory
         self._calls: Calls | None = None
         self._sessions: Sessions | None = None
         self._closing: Signal | None = None
+        self._opening: Signal | None = None  # while a task opens it
         self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
         self._grown: deque[str] = deque()  # those of them whose appends were delivered
         self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
@@ -49,11 +51,17 @@ class AsyncStore:
 
     @property
     def calls(self) -> Calls:
-        """The threads. Raises `StoreClosed` while it isn't open, and `StoreForked` in a forked child."""
+        """The threads. Raises `StoreClosed` while it isn't open on the loop that runs here, and `StoreForked` in a
+        forked child."""
         if self._calls is None or self._sessions is None:
             raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
         self._sessions._store.database.check_open()  # in a forked child there is no thread that would answer
+        self._check_loop(self._calls)
         return self._calls
+
+    def _check_loop(self, calls: Calls) -> None:
+        if not calls.loop.is_current():
+            raise StoreClosed(f"{self.name} is open on another event loop: close it there, or open one store per loop")
 
     @property
     def sessions(self) -> Sessions:
@@ -63,18 +71,27 @@ class AsyncStore:
         return self._sessions
 
     async def open(self) -> None:
-        """Opens it on the loop that runs; open already, does nothing."""
-        if self._calls is not None:
-            return
+        """Opens it on the loop that runs; open already, does nothing. Left open by a loop that is over, it is closed
+        first."""
+        while self._calls is not None and not self._abandoned():
+            self._check_loop(self._calls)
+            if self._opening is None:
+                self.calls  # noqa: B018 - in a forked child it is refused
+                return
+            await self._opening.wait()
         loop = current_loop()
         self._calls = calls = Calls(loop, in_memory=self._in_memory)
         self._closing = loop.signal()
+        self._opening = opening = loop.signal()
         try:
             await calls.write(self._open)
+            self.feed.open(loop, self.sessions.latest_seq)
         except BaseException:  # refused, or cancelled while it was opened
             await self.close()
             raise
-        self.feed.open(loop, self.sessions.latest_seq)
+        finally:
+            self._opening = None
+            opening.set()
 
     def _open(self) -> None:
         self._sessions = self._make()
@@ -83,10 +100,12 @@ class AsyncStore:
         self._sessions._store.due_hook = self._grown.append
 
     async def close(self) -> None:
-        """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store."""
+        """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store. In a
+        forked child it does nothing."""
         calls, sessions, closing = self._calls, self._sessions, self._closing
-        if calls is None or closing is None:
+        if calls is None or closing is None or self._is_forked() or self._abandoned():
             return
+        self._check_loop(calls)
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)
@@ -106,6 +125,27 @@ class AsyncStore:
             finally:
                 self.feed.close()
                 calls.shut_down()
+
+    def _is_forked(self) -> bool:
+        """Whether this process is a child of the one that has it open."""
+        try:
+            if self._sessions is not None:
+                self._sessions._store.database.check_open()
+        except StoreForked:
+            return True
+        except StoreClosed:
+            pass
+        return False
+
+    def _abandoned(self) -> bool:
+        """Closes it if its loop has ended without doing so: nobody else can use it any more."""
+        calls, sessions = self._calls, self._sessions
+        if calls is None or self._is_forked() or not calls.loop.is_over():
+            return False
+        self._calls = self._sessions = None
+        self.feed.close()
+        calls.abandon(sessions)
+        return True
 
     # ---- calls
 
@@ -156,7 +196,11 @@ class AsyncStore:
         calls = self.calls
         try:
             result: R = await run(call)
-        except BaseException:
+        except Exception:  # an import may have committed something before it was refused
+            if not calls.in_transaction():
+                await self.feed.delivered()
+            raise
+        except BaseException:  # cancelled
             self.feed.wake()
             raise
         if not calls.in_transaction():
@@ -172,15 +216,21 @@ class AsyncStore:
 
     # ---- the feed
 
+    def _log(self, after: int, upto: int) -> AsyncIterator[Event]:
+        return self._read_upto(lambda: self.sessions.events(after), upto)
+
+    def _read_upto(self, events: Callable[[], Iterator[Event]], upto: int) -> AsyncIterator[Event]:
+        return Windowed(self.run_read, lambda: windows(takewhile(lambda event: event.seq <= upto, events())))
+
     def subscribe(
-        self, listener: Receiver, sender: object | None, after: int | None, events: Callable[[int], Any]
+        self, listener: Receiver, sender: object | None, after: int | None, events: Callable[[int], Iterator[Event]]
     ) -> Subscription:
         """Connects a listener; `events(after)` reads the log for one that begins in the past."""
         if after is None:
             return self.feed.subscribe(listener, sender, None)
         replay.check_cursor(after)
         self.calls  # noqa: B018 - the log can be read while it is open only
-        return self.feed.subscribe(listener, sender, lambda upto: _upto(events(after), upto))
+        return self.feed.subscribe(listener, sender, lambda upto: self._read_upto(lambda: events(after), upto))
 
     def tail(
         self, look: Callable[[int], Iterator[Event]], after: int | None, interval: float, timeout: float | None
@@ -244,10 +294,3 @@ class Transaction(AbstractAsyncContextManager[None]):
         if not self._calls.in_transaction():
             await self._store.feed.delivered()
             await self._store.compact_due()
-
-
-async def _upto(events: AsyncIterator[Event], upto: int) -> AsyncIterator[Event]:
-    async for event in events:
-        if event.seq > upto:
-            return
-        yield event

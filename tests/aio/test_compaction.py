@@ -9,7 +9,7 @@ import pytest
 from eventstore import AsyncSessions, CompactResult, InvalidArgument, Message
 from projections import follow
 from tests.aio.face import LOOPS, run_on
-from tests.aio.test_loops import Kit
+from tests.aio.kit import Kit
 from tests.unit.talk import Heard, ids, message
 
 on_both = pytest.mark.parametrize("loop", LOOPS)

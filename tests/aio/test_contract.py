@@ -135,6 +135,16 @@ def test_handles_are_the_same_each_time(store: Any) -> None:
         store.session(5)
 
 
+def test_a_compact_function_is_given_something(session: Any) -> None:
+    given: list[Any] = []
+    session.on_compaction(given.append)
+    assert session.compact() is None
+    assert [len(each) for each in given] == [2]
+    session.clear_messages()
+    assert session.compact() is None
+    assert len(given) == 1  # an empty history has nothing to compact
+
+
 def test_writes_answer(session: Any) -> None:
     assert session.append_message(message("a2")).inserted is False
     assert session.append_message(message("x"), expected_leaf="a2").inserted

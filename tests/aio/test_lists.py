@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from eventstore import AsyncSession, AsyncSessions, Event, InvalidArgument, Mess
 from eventstore.testing import Write, json_text, writes
 from projections import AsyncFollowing, Change, follow, mirror
 from tests.aio.face import LOOPS, open_faced, run_on
-from tests.aio.test_loops import Kit
+from tests.aio.kit import Kit
 from tests.unit.talk import chain, ids, message
 
 on_both = pytest.mark.parametrize("loop", LOOPS)
@@ -102,6 +103,56 @@ def test_a_list_mirrors_with_hooks_that_are_awaited(loop: str, tmp_path: Path) -
             await mirror(session, get=lambda: kept[-1], set=kept.append)
             await session.append_message(message("d"))
             assert [ids(each) for each in kept] == [[], ["d"]]
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_list_that_is_being_put_right_is_not_changed_from_two_sides(loop: str, tmp_path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(tmp_path / "s.db") as sessions:
+            session = sessions.session()
+            rows: list[Any] = []
+
+            async def slow(change: Change[Any]) -> None:
+                await kit.sleep(0 if change.added else 0.05)
+
+            following = await follow(session, rows, on_change=slow)
+            for number in range(3):  # the first time the store is empty
+                rows.append("mine")
+
+                async def write(number: int = number) -> None:
+                    await kit.sleep(0.02)
+                    await session.append_message(message(f"m{number}"))
+
+                await kit.together(following.refresh, write, following.refresh)
+                assert rows == await session.get_history()
+
+    run_on(loop, main)
+
+
+@on_both
+def test_cancelled_while_they_begin_lists_are_not_kept_in_step(loop: str, tmp_path: Path) -> None:
+    kit = Kit(loop)
+    dice = random.Random(3)
+
+    async def main() -> None:
+        async with AsyncSessions(tmp_path / "s.db", durability="normal") as sessions:
+            session = sessions.session()
+            await session.append_messages([message(f"m{number}") for number in range(50)])
+
+            async def begin_and_end() -> None:
+                (await follow(session, [])).close()
+                (await mirror(session, [], after=0)).close()
+
+            cancelled = 0
+            for _ in range(40):
+                cancelled += await kit.cancelled_after(dice.random() * 0.004, begin_and_end)
+            assert cancelled
+            await session.append_message(message("last"))
+            assert not sessions.changed.receivers
 
     run_on(loop, main)
 

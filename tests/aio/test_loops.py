@@ -8,72 +8,34 @@ import os
 import random
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
-import trio
 
 from eventstore import (
     AsyncSession,
     AsyncSessions,
+    CannotOpen,
+    CompactResult,
     Event,
+    ImportRow,
     InvalidArgument,
-    InvalidMessage,
     Sessions,
     StoreClosed,
     StoreForked,
     UnknownMessage,
 )
+from tests.aio.cancelled_blocks import can_be_written
 from tests.aio.face import LOOPS, run_on
+from tests.aio.kit import Kit, Test
 from tests.unit.talk import Heard, ids, message
 
 on_both = pytest.mark.parametrize("loop", LOOPS)
-Test = Callable[[], Awaitable[Any]]
-
-
-class Kit:
-    """The few things that tests do on a loop, for either."""
-
-    def __init__(self, loop: str) -> None:
-        self.is_trio = loop == "trio"
-
-    async def sleep(self, seconds: float) -> None:
-        await (trio.sleep if self.is_trio else asyncio.sleep)(seconds)
-
-    def event(self) -> asyncio.Event | trio.Event:
-        """Set once, and waited for."""
-        return trio.Event() if self.is_trio else asyncio.Event()
-
-    async def together(self, *functions: Test) -> None:
-        """Runs all at once, to their ends."""
-        if self.is_trio:
-            async with trio.open_nursery() as nursery:
-                for function in functions:
-                    nursery.start_soon(function)
-        else:
-            async with asyncio.TaskGroup() as group:
-                for function in functions:
-                    group.create_task(function())  # type: ignore[arg-type]
-
-    async def cancelled_after(self, seconds: float, function: Test) -> bool:
-        """Runs one, and cancels it after so long. Whether that came first."""
-        if self.is_trio:
-            with trio.move_on_after(seconds) as scope:
-                await function()
-            return scope.cancelled_caught
-        task = asyncio.ensure_future(function())
-        await asyncio.sleep(seconds)
-        task.cancel()
-        try:
-            await task
-        except asyncio.CancelledError:
-            return True
-        return False
 
 
 @pytest.fixture
@@ -110,6 +72,91 @@ def test_nothing_is_opened_before_it_is_asked_for(loop: str, path: Path) -> None
 
     for each in LOOPS:
         run_on(each, use)
+
+
+@on_both
+def test_two_tasks_may_open_it_at_once(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = AsyncSessions(path)
+        heard = Heard()
+        sessions.subscribe(heard)
+
+        def opener(name: str) -> Test:
+            async def work() -> None:
+                await sessions.open()
+                result = await sessions.session().append_message(message(name))
+                assert result.seq in heard.seqs
+
+            return work
+
+        await kit.together(*(opener(name) for name in "abc"))
+        await sessions.close()
+        broken = AsyncSessions(path.parent)  # a folder is no store
+
+        async def refused() -> None:
+            with pytest.raises(CannotOpen):
+                await broken.open()
+
+        await kit.together(refused, refused)
+
+    run_on(loop, main)
+
+
+@pytest.mark.parametrize(("first", "second"), [(a, b) for a in LOOPS for b in LOOPS])
+def test_left_open_by_a_loop_that_is_over_it_is_used_on_the_next(first: str, second: str, path: Path) -> None:
+    sessions = AsyncSessions(path)
+    heard = Heard()
+    sessions.subscribe(heard)
+    before = threading.active_count()
+
+    async def leave_open() -> None:
+        await sessions.open()
+        await sessions.session().append_message(message("a"))
+        block = sessions.transaction()
+        await block.__aenter__()
+        await sessions.session().append_message(message("never"))
+
+    async def go_on() -> None:
+        with pytest.raises(StoreClosed, match="another event loop"):
+            await sessions.session().get_history()
+        async with sessions:
+            assert ids(await sessions.session().get_history()) == ["a"]
+            await sessions.session().append_message(message("b"))
+
+    async def close() -> None:
+        await sessions.close()
+
+    run_on(first, leave_open)
+    run_on(second, go_on)
+    run_on(first, leave_open)
+    run_on(second, close)
+    assert threading.active_count() == before
+    with Sessions(path) as stored:
+        assert ids(stored.session().get_history()) == ["a", "b"]
+        assert heard.seqs == [1, 2, 2]  # the last is the append that was repeated
+
+
+@on_both
+def test_on_another_loop_every_call_is_refused(loop: str, path: Path) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            await sessions.session().append_message(message("a"))
+
+            async def elsewhere() -> None:
+                for call in (sessions.open, sessions.close, sessions.poll, sessions.session().get_history):
+                    with pytest.raises(StoreClosed, match="another event loop"):
+                        await call()
+                with pytest.raises(StoreClosed, match="another event loop"):
+                    await anext(sessions.session().history())
+
+            thread = threading.Thread(target=run_on, args=(loop, elsewhere))
+            thread.start()
+            thread.join()
+            assert ids(await sessions.session().get_history()) == ["a"]
+
+    run_on(loop, main)
 
 
 def leftovers() -> tuple[int, int]:
@@ -202,7 +249,8 @@ def test_what_was_cancelled_as_it_was_written_is_heard_before_the_close(loop: st
         sessions = AsyncSessions(path)
         sessions.subscribe(slow)
         async with sessions:
-            await kit.cancelled_after(0.002, lambda: write("many", sessions.session(), [message("a"), message("b")]))
+            both = [message("a"), message("b")]
+            await kit.cancelled_after(0.002, lambda: sessions.session().append_messages(both))
         with Sessions(path) as stored:
             assert [event.seq for event in stored.events()] == heard.seqs
 
@@ -219,6 +267,7 @@ def test_in_a_forked_child_every_call_is_refused(path: Path) -> None:
                 try:
                     await sessions.session().info()
                 except StoreForked:
+                    await sessions.close()  # quietly: the parent has it open
                     os._exit(7)
                 os._exit(1)
             _, status = os.waitpid(child, 0)
@@ -297,79 +346,6 @@ def test_a_transaction_that_is_cancelled_leaves_nothing_and_keeps_nobody_waiting
     run_on(loop, main)
 
 
-def can_be_written(path: Path) -> None:
-    """Another connection can write at once. (Of the same SQLite: a second library would drop this process's locks.)"""
-    connection = apsw.Connection(str(path))
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    finally:
-        connection.close()
-
-
-@on_both
-@pytest.mark.parametrize("verb", ["append", "many", "block", "batch in a block", "out of time", "refused"])
-def test_cancelled_anywhere_a_write_is_whole_or_not_at_all(loop: str, path: Path, verb: str) -> None:
-    kit = Kit(loop)
-    dice = random.Random(5)
-
-    async def main() -> None:
-        async with AsyncSessions(path, durability="normal") as sessions:
-            session = sessions.session()
-            heard: list[str] = []
-            sessions.subscribe(lambda event: heard.append(event.message["id"]))
-            stopped = 0
-            for number in range(200 if verb in ("append", "block") else 60):
-                made = [message(f"{number}.{part}") for part in range(4)]
-                stopped += await kit.cancelled_after(dice.random() * 0.003, partial(write, verb, session, made))
-                can_be_written(path)
-                await sessions.poll()  # what was committed is delivered by now
-                stored = [each for each in ids(await session.get_history()) if each.startswith(f"{number}.")]
-                assert len(stored) in (0, {"append": 1, "refused": 0}.get(verb, 4))
-                assert [each for each in heard if each.startswith(f"{number}.")] == stored
-            assert stopped or verb == "refused"  # a refusal comes in the place of the cancellation
-            assert heard == ids(await session.get_history())
-
-    run_on(loop, main)
-
-
-async def write(verb: str, session: AsyncSession, made: list[Any]) -> None:
-    match verb:
-        case "append":
-            await session.append_message(made[0])
-        case "many":
-            await session.append_messages(made)
-        case "batch in a block":
-            async with session.sessions.transaction():
-                await session.append_messages(made)
-        case "block":
-            async with session.sessions.transaction():
-                for each in made:
-                    await session.append_message(each)
-        case "refused":
-            with suppress(InvalidMessage):
-                await session.append_messages([*made[:2], {"id": "no role"}, *made[2:]])
-        case _:
-            async with asyncio_or_trio_timeout():
-                await session.append_messages(made)
-
-
-@asynccontextmanager
-async def asyncio_or_trio_timeout() -> AsyncIterator[None]:
-    """Time that is over at some moment, as a caller sets it."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        with trio.move_on_after(0.0007):
-            yield
-        return
-    try:
-        async with asyncio.timeout(0.0007):
-            yield
-    except TimeoutError:
-        pass
-
-
 # ---- listeners
 
 
@@ -398,6 +374,64 @@ def test_listeners_run_on_the_loop_and_are_awaited(loop: str, path: Path) -> Non
             assert heard == [
                 ("begins", 1), ("ends", 1), ("signal", 1), ("begins", 2), ("ends", 2), ("signal", 2),
             ]  # fmt: skip
+
+    run_on(loop, main)
+
+
+@on_both
+def test_a_task_that_a_listener_began_is_like_any_other_once_it_has_returned(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard = Heard()
+            returned = kit.event()
+
+            async def reply() -> None:
+                await returned.wait()
+                result = await session.append_message(message("reply"))
+                assert result.seq in heard.seqs  # the slow listener has heard it too
+                assert len(await session.get_compactions()) == 1
+
+            async def begins(event: Event) -> None:
+                if event.seq == 1:
+                    begin(reply)
+
+            async def slow(event: Event) -> None:
+                await kit.sleep(0.01)
+                heard.append(event)
+
+            sessions.subscribe(begins)
+            sessions.subscribe(slow)
+            session = sessions.session().compact_after(5)
+            session.on_compaction(lambda shown: CompactResult(shown[0]["id"], shown[-1]["id"], "they met"))
+            async with kit.tasks() as begin:
+                await session.append_message(message("question"))
+                returned.set()
+
+    run_on(loop, main)
+
+
+@on_both
+def test_what_an_import_committed_before_it_was_refused_is_heard_when_it_raises(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard = Heard()
+
+            async def slow(event: Event) -> None:
+                await kit.sleep(0.01)
+                heard.append(event)
+
+            sessions.subscribe(slow)
+            rows = [
+                ImportRow(message("a"), parent_id=None, created_at=datetime.now(UTC)),
+                ImportRow(message("orphan"), parent_id="nobody", created_at=datetime.now(UTC)),
+            ]
+            with pytest.raises(UnknownMessage):
+                await sessions.session().import_messages(rows)
+            assert heard.types == ["import"]
 
     run_on(loop, main)
 
@@ -442,6 +476,82 @@ def test_a_listener_that_fails_is_logged_and_the_others_hear(
 
     run_on(loop, main)
     assert len(caplog.records) == 2
+
+
+@on_both
+@pytest.mark.parametrize("place", ["file", ":memory:"])
+def test_a_listener_may_close_the_store(loop: str, path: Path, place: str) -> None:
+    async def main() -> None:
+        sessions = await AsyncSessions(path if place == "file" else place).open()
+        heard = Heard()
+
+        async def close(event: Event) -> None:
+            heard.append(event)
+            await sessions.close()
+
+        sessions.subscribe(close)
+        await sessions.session().append_messages([message("a"), message("b")])
+        assert heard.seqs == [1]
+        with pytest.raises(StoreClosed):
+            await sessions.session().append_message(message("c"))
+        sessions.subscribe(heard)
+        async with sessions:
+            await sessions.session("again").append_message(message("d"))
+        assert len(heard) == 2 + 1  # by the first of them too, before it closes
+
+    run_on(loop, main)
+
+
+@on_both
+def test_what_listeners_are_behind_with_is_not_kept_in_memory(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path, durability="normal") as sessions:
+            heard = Heard()
+            waiting: list[int] = []
+
+            async def listener(event: Event) -> None:
+                waiting.append(len(sessions._store.feed._queue))
+                await kit.sleep(0)
+                heard.append(event)
+
+            rows = [ImportRow(message(f"m{n}"), parent_id=None, created_at=datetime.now(UTC)) for n in range(2_000)]
+            sessions.subscribe(listener)
+            await sessions.session().import_messages(rows)
+            await sessions.session().append_message(message("m0"))
+            await sessions.session().append_message(message("last"))
+            assert heard.seqs == [*range(1, 2_001), 2_000, 2_001]
+            assert max(waiting) < 300
+
+    run_on(loop, main)
+
+
+@on_both
+def test_listeners_may_subscribe_and_leave_others_as_they_hear(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            heard: dict[str, Heard] = {name: Heard() for name in ("mine", "left", "live", "all")}
+
+            async def first(event: Event) -> None:
+                await kit.sleep(0)
+                if event.seq == 2:
+                    left.close()
+                    mine.close()
+                    sessions.subscribe(heard["live"])
+                    sessions.subscribe(heard["all"], after=0)
+                heard["mine"](event)
+
+            mine = sessions.subscribe(first)
+            left = sessions.subscribe(heard["left"])
+            await sessions.session().append_messages([message(name) for name in "abcd"])
+            assert {name: each.seqs for name, each in heard.items()} == {
+                "mine": [1, 2], "left": [1], "live": [3, 4], "all": [1, 2, 3, 4]
+            }  # fmt: skip
+
+    run_on(loop, main)
 
 
 @on_both

@@ -13,7 +13,7 @@ import attrs
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from eventstore import LATEST, EventStoreError, ImportRow, Message, Session
+from eventstore import LATEST, CompactResult, EventStoreError, ImportRow, Message, Session
 from eventstore.testing import (
     AddCompaction,
     Append,
@@ -137,6 +137,31 @@ class Refused(Write):
 
 
 @attrs.frozen
+class Compact(Write):
+    """Has the compact function called, or called by an append that is too much: it covers a range of what it is given,
+    and now and then nothing."""
+
+    first: int
+    length: int
+    appended: Message | None
+
+    def apply(self, session: Session) -> None:
+        session.on_compaction(self._summarised)
+        if self.appended is None:
+            session.compact()
+        else:
+            session.compact_after(0).append_message(self.appended)
+            session.compact_after(None)
+
+    def _summarised(self, shown: list[Message]) -> CompactResult | None:
+        if self.length == 0 or not shown:
+            return None
+        first = self.first % len(shown)
+        last = min(first + self.length, len(shown)) - 1
+        return CompactResult(shown[first]["id"], shown[last]["id"], f"{self.length} in short")
+
+
+@attrs.frozen
 class Nested:
     """A transaction: what is done in it, (session, write) or transactions of their own, and whether it is kept."""
 
@@ -156,6 +181,7 @@ _OURS: dict[type[Write], SearchStrategy[Write]] = {
     ),
     Post: st.builds(Post, _VERBS, st.sampled_from(("client", "client", "server")), st.integers(1, 2), _METADATA),
     Refused: st.builds(Refused, _NUMBERS, messages()),
+    Compact: st.builds(Compact, _NUMBERS, st.integers(0, 4), st.none() | messages()),
 }
 
 
@@ -172,13 +198,15 @@ REMOVALS = any_of(Delete, Delete, DeleteActive, DeleteBranch)
 ANYTHING = st.sampled_from((ADDITIONS, ADDITIONS, CHANGES, CHANGES, REMOVALS, any_of(Refused), ANY_WRITE)).flatmap(
     lambda kinds: kinds
 )
+EVERYTHING = st.one_of(ANYTHING, any_write(), any_of(AddCompaction, AddCompaction, Compact, Compact))
+"""Summaries too."""
 
 
-def nested(depth: int = 2) -> SearchStrategy[Nested]:
+def nested(depth: int = 2, kinds: SearchStrategy[Write] = ANYTHING) -> SearchStrategy[Nested]:
     """Transactions, nested up to `depth` deep."""
-    step: SearchStrategy[Any] = st.tuples(ANY_SESSION, ANYTHING)
+    step: SearchStrategy[Any] = st.tuples(ANY_SESSION, kinds)
     if depth:
-        step = st.one_of(step, nested(depth - 1))
+        step = st.one_of(step, nested(depth - 1, kinds))
     return st.builds(Nested, st.lists(step, min_size=1, max_size=3), st.booleans())
 
 

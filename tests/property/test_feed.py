@@ -1,28 +1,28 @@
-"""Several stores on one file, in several threads: whoever wrote, who polls has heard all of it, and lists agree."""
+"""Several stores on one file, in threads, on event loops and in other processes: whoever wrote, who polls has heard all
+of it, in order and with the bodies that are kept, and every list agrees."""
 
 from __future__ import annotations
 
 import tempfile
-import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
+import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from eventstore import Appended, Cleared, Deleted, Event, Message, SessionDeleted, Sessions, Updated
-from eventstore.testing import Write, json_text, writes
-from projections import follow, mirror
+from eventstore.testing import Write, check_invariants, json_text
+from tests.property.elsewhere import Elsewhere, Process
+from tests.property.hearing import FACES, Here
+from tests.property.limits import small_limits
+from tests.property.steps import ANY_SESSION, EVERYTHING, NAMES, Nested, nested
+from tests.property.telling import Ear, Truth
 
-STORES = 3  # the last one only reads
-NAMES = ("", "other")
-
-
-class RolledBack(Exception):
-    """Ends a transaction that leaves nothing."""
+WRITERS = 3  # two here, and one in another process
+STORES = 4  # and one that only reads, in a process of its own. All but the first are sync, or on an event loop
 
 
 def reduced(events: list[Event]) -> list[Message]:
@@ -45,151 +45,158 @@ def reduced(events: list[Event]) -> list[Message]:
     return rows
 
 
-class Hearing:
-    """A store with a listener, and with two lists for each session."""
+PROCESSES: list[Process] = []
 
-    def __init__(self, path: Path, *, read_only: bool) -> None:
-        self.store = Sessions(path, read_only=read_only, durability="normal")
-        self.heard: list[Event] = []
-        self.store.subscribe(self.heard.append)
-        self.followed: dict[str, list[Message]] = {name: [] for name in NAMES}
-        self.mirrored: dict[str, list[Message]] = {name: [] for name in NAMES}
-        self._last = 0
-        for name in NAMES:
-            mirror(self.store.session(name), self.mirrored[name])
-            follow(self.store.session(name), self.followed[name])
 
-    def check(self, kept: Callable[[int], bool]) -> None:
-        """That it has heard the log, and that its lists are right. `kept`: whether an event's own body is kept."""
-        new = [event for event in self.heard if not (isinstance(event, Appended) and not event.inserted)]
-        del self.heard[:]
-        log = list(self.store.events(after=self._last))
-        self._last = self.store.latest_seq
-        assert [(event.seq, event.type, event.session_id) for event in new] == [
-            (event.seq, event.type, event.session_id) for event in log
-        ]
-        for heard, logged in zip(new, log, strict=True):
-            if kept(logged.seq):
-                assert json_text(heard.to_dict()) == json_text(logged.to_dict())
-        for name in NAMES:
-            session = self.store.session(name)
-            assert json_text(self.followed[name]) == json_text(session.get_history())
-            assert json_text(self.mirrored[name]) == json_text(reduced(list(session.events())))
+@pytest.fixture(scope="module", autouse=True)
+def _processes() -> Iterator[None]:
+    """Two processes, for all examples."""
+    PROCESSES[:] = [Process(), Process()]
+    yield
+    for process in PROCESSES:
+        process.close()
 
 
 class SharedFileMachine(RuleBasedStateMachine):
-    """Any store writes, in any thread; any polls, whenever it likes."""
+    """Any store writes, any polls, whenever it likes; after each command what was heard is held against the truth."""
 
-    @initialize(keeps_all=st.booleans())
-    def open(self, keeps_all: bool) -> None:
+    @initialize(keeps_all=st.booleans(), small=st.booleans(), faces=st.tuples(*[st.sampled_from(FACES)] * (STORES - 1)))
+    def open(self, keeps_all: bool, small: bool, faces: tuple[str, ...]) -> None:
+        self.stack = ExitStack()
+        if small:
+            self.stack.enter_context(small_limits())
+        path = Path(self.stack.enter_context(tempfile.TemporaryDirectory())) / "store.db"
         self.keeps_all = keeps_all
-        self.copied: set[int] = set()  # events that copies logged: a version that was replaced is copied without body
-        self.folder = tempfile.TemporaryDirectory()
-        path = Path(self.folder.name) / "store.db"
-        Sessions(path, retain="all" if keeps_all else "current").close()
-        self.stores = [Hearing(path, read_only=number == STORES - 1) for number in range(STORES)]
+        self.witness = self.stack.enter_context(
+            Sessions(path, retain="all" if keeps_all else "current", durability="normal")
+        )
+        self.truth = Truth()
+        self.stores: list[Here | Elsewhere] = [
+            Here(path, read_only=False),
+            Here(path, read_only=False, face=faces[0]),
+            Elsewhere(PROCESSES[0], path, small=small, read_only=False, face=faces[1]),
+            Elsewhere(PROCESSES[1], path, small=small, read_only=True, face=faces[2]),
+        ]
+        for each in self.stores:
+            self.stack.callback(each.close)
+        self.ears = [Ear(self.truth) for _ in self.stores]
 
     def teardown(self) -> None:
-        for each in self.stores:
-            each.store.close()
-        self.folder.cleanup()
+        if hasattr(self, "stack"):
+            self.stack.close()
 
-    def kept(self, seq: int) -> bool:
-        """Whether the body of an event was stored and stays."""
-        return self.keeps_all and seq not in self.copied
+    # -- a command, and what must come of it
 
-    writers = st.integers(0, STORES - 2)
-    names = st.sampled_from(NAMES)
+    def give(self, number: int, command: str, *arguments: Any, in_thread: bool = False, copies: bool = False) -> None:
+        """Gives a command to one store. `copies`: it logs versions of which some are without their bodies."""
+        low, store = len(self.truth), self.stores[number]
+        heard = store.begin(command, *arguments)() if in_thread else store.call(command, *arguments)
+        high = self.witness.latest_seq
+        if high > low:
+            self.note(heard, low, self.truth.copied if copies else self.truth.kept)
+        self.ears[number].hear(heard, low, high)
+        if high > low:
+            self.check(number)
 
-    @rule(number=writers, name=names, history=writes(max_size=4), in_thread=st.booleans())
+    def note(self, heard: list[Event], low: int, kept: set[int]) -> None:
+        """Events after `low` were written: as the log has them for good, or as their writer heard them."""
+        if self.keeps_all and kept is self.truth.kept:
+            heard = list(self.witness.events(after=low))
+        written = (each for each in heard if each.seq > low and not is_repeated(each))
+        self.truth.add(written, kept if self.keeps_all else None)
+
+    def check(self, number: int) -> None:
+        """A store has heard all, and its lists are what another store says."""
+        assert self.ears[number].last == self.witness.latest_seq
+        lists = self.stores[number].lists()
+        for name in NAMES:
+            session = self.witness.session(name)
+            shown = [session.get_history(), session.get_history(compacted=False), reduced(list(session.events()))]
+            assert lists[name] == [json_text(each) for each in shown]
+
+    # -- commands
+
+    writers = st.integers(0, WRITERS - 1)
+    anybody = st.integers(0, STORES - 1)
+    histories = st.lists(EVERYTHING, max_size=4)
+
+    @rule(number=writers, name=ANY_SESSION, history=histories, in_thread=st.booleans())
     def write(self, number: int, name: str, history: list[Write], in_thread: bool) -> None:
-        hearing = self.stores[number]
+        self.give(number, "write", name, history, in_thread=in_thread)
 
-        def work() -> None:
-            for write in history:
-                write.apply(hearing.store.session(name))
+    @rule(number=writers, tree=nested(1, EVERYTHING), in_thread=st.booleans())
+    def transaction(self, number: int, tree: Nested, in_thread: bool) -> None:
+        self.give(number, "transaction", tree, in_thread=in_thread)
 
-        if in_thread:
-            _in_thread(work)
+    @rule(number=writers, name=ANY_SESSION, how=st.sampled_from(("delete_session", "delete_session", "prune")))
+    def delete_session(self, number: int, name: str, how: str) -> None:
+        self.give(number, how, *[name][: how == "delete_session"])
+
+    @rule(number=writers, name=ANY_SESSION, path=st.none() | st.integers(0, 20))
+    def copy(self, number: int, name: str, path: int | None) -> None:
+        if path is None:
+            self.give(number, "copy_over", name, copies=True)
         else:
-            work()
-
-    @rule(number=writers, name=names, history=writes(min_size=1, max_size=4), kept=st.booleans())
-    def transaction(self, number: int, name: str, history: list[Write], kept: bool) -> None:
-        store = self.stores[number].store
-        with suppress(RolledBack), store.transaction():
-            for write in history:
-                write.apply(store.session(name))
-            assert store.poll() == 0
-            if not kept:
-                raise RolledBack
-
-    @rule(number=writers, name=names)
-    def delete_session(self, number: int, name: str) -> None:
-        self.stores[number].store.delete_session(name)
-
-    @rule(number=writers, name=names)
-    def copy(self, number: int, name: str) -> None:
-        store = self.stores[number].store
-        before = store.latest_seq
-        store.session(name).copy_to(store.session("copy"))
-        store.delete_session(name)
-        store.session("copy").copy_to(store.session(name))
-        store.delete_session("copy")
-        self.copied.update(range(before + 1, store.latest_seq + 1))
+            self.give(number, "copy_path", name, path, copies=True)
 
     @rule(number=writers)
     def rebuild(self, number: int) -> None:
-        self.stores[number].store.rebuild()
+        self.give(number, "rebuild")
 
-    @rule(number=st.integers(0, STORES - 1), in_thread=st.booleans())
+    @precondition(lambda self: self.keeps_all)
+    @rule(number=writers, certainly=st.integers(0, 3))
+    def scavenge(self, number: int, certainly: int) -> None:
+        """From now on nobody reads what was replaced."""
+        if certainly == 0:
+            self.give(number, "scavenge")
+            self.keeps_all = False
+            self.truth.forget()
+
+    @rule(number=anybody, in_thread=st.booleans())
     def poll(self, number: int, in_thread: bool) -> None:
-        hearing = self.stores[number]
-        if in_thread:
-            _in_thread(hearing.store.poll)
+        self.give(number, "poll", in_thread=in_thread)
+        self.check(number)
+
+    @rule(number=anybody, name=ANY_SESSION, spoilt=st.none() | st.integers(0, 20))
+    def follow(self, number: int, name: str, spoilt: int | None) -> None:
+        """More lists, or lists whose owner spoilt them and has them put right."""
+        if spoilt is None:
+            self.give(number, "follow_more", name)
         else:
-            hearing.store.poll()
-        hearing.check(self.kept)
-        assert hearing.store.poll() == 0
+            self.give(number, "spoil_and_refresh", name, spoilt)
+
+    @rule(number=anybody)
+    def reopen(self, number: int) -> None:
+        """From the last event that it heard on: nothing is missed, and nothing comes twice."""
+        self.give(number, "reopen", self.ears[number].last)
+        self.check(number)
+
+    @rule(history=st.lists(st.lists(st.tuples(ANY_SESSION, histories), max_size=2), min_size=WRITERS, max_size=WRITERS))
+    def write_at_once(self, history: list[list[tuple[str, list[Write]]]]) -> None:
+        """Everybody, in threads and processes, while the readers watch."""
+        low = len(self.truth)
+        begun = [(number, self.stores[number].begin("watch")) for number in range(WRITERS, STORES)]
+        for round in range(2):
+            for number, each in enumerate(history):
+                for name, writes in each[round : round + 1]:
+                    begun.append((number, self.stores[number].begin("write", name, writes)))
+            answers = [(number, answer()) for number, answer in begun]
+            begun, high = [], self.witness.latest_seq
+            self.note(list(self.witness.events(after=low)), low, self.truth.kept)
+            for number, heard in answers:
+                self.ears[number].hear(heard, low, high, bodies=False)
+            low = high
+        for number, store in enumerate(self.stores):  # a watch may have read some of it before the last write
+            self.ears[number].hear(store.call("poll"), low, low, bodies=False)
+            self.check(number)
 
     @rule()
-    def write_at_once(self) -> None:
-        """Both writers in threads, while the reader is watched for."""
-        reader = self.stores[-1].store
-        with reader.watch(interval=0.001):
-            threads = [
-                threading.Thread(target=_appends, args=(each.store, n)) for n, each in enumerate(self.stores[:-1])
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        reader.poll()
-        self.stores[-1].check(self.kept)
+    def verify(self) -> None:
+        check_invariants(self.witness)
 
 
-def _appends(store: Sessions, number: int) -> None:
-    for turn in range(3):
-        message: Any = {"id": f"{number}.{turn}.{store.latest_seq}", "role": "user", "parts": []}
-        store.session().append_message(message)
-        store.session().delete_messages([message["id"]][turn:])
-
-
-def _in_thread(work: Callable[[], object]) -> None:
-    errors: list[BaseException] = []
-
-    def noted() -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-            raise
-
-    thread = threading.Thread(target=noted)
-    thread.start()
-    thread.join()
-    assert not errors
+def is_repeated(event: Event) -> bool:
+    return isinstance(event, Appended) and not event.inserted
 
 
 TestSharedFile = SharedFileMachine.TestCase
-TestSharedFile.settings = settings(max_examples=20, stateful_step_count=25)

@@ -18,14 +18,20 @@ from projections import Change, follow
 class Followed:
     """A list that follows, a list that its changes are applied to, and what both must be."""
 
-    def __init__(self, session: Session, transform: Callable[[Message], Any] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        session: Session,
+        transform: Callable[[Message], Any] | None = None,
+        how: Callable[..., Any] = follow,
+        **options: Any,
+    ) -> None:
         self._session = session
         self._options = options
         self._transform = transform or (lambda message: message)
         self.rows: list[Any] = []
         self.told: list[Any] = []
         hooks: dict[str, Any] = {} if transform is None else {"transform": transform}
-        self.following = follow(session, self.rows, on_change=self._tell, **hooks, **options)
+        self.following = how(session, self.rows, on_change=self._tell, **hooks, **options)
 
     def _tell(self, change: Change[Any]) -> None:
         stop = change.start + len(change.removed)
@@ -48,13 +54,16 @@ def shown(message: Message) -> list[object]:
     return [message["role"], len(message["parts"])]
 
 
-def follow_all(session: Session) -> list[Followed]:
-    """In every way. A path of its own is followed to a message in the middle."""
-    ways = [Followed(session), Followed(session, compacted=False), Followed(session, shown)]
+def follow_all(session: Session, how: Callable[..., Any] = follow) -> list[Followed]:
+    """In every way. A path of its own is followed to a message in the middle. `how` is what `follow` is called by."""
+    ways = [Followed(session, how=how), Followed(session, how=how, compacted=False), Followed(session, shown, how)]
     infos = list(session.tree())
     if infos:
         leaf_id = infos[len(infos) // 2].id
-        ways += [Followed(session, leaf_id=leaf_id), Followed(session, shown, leaf_id=leaf_id, compacted=False)]
+        ways += [
+            Followed(session, how=how, leaf_id=leaf_id),
+            Followed(session, shown, how, leaf_id=leaf_id, compacted=False),
+        ]
     return ways
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import Message, Sessions
-from eventstore.testing import Write, same_json, writes
+from eventstore import Appended, Deleted, Event, Message, Sessions
+from eventstore.testing import Write, json_text, same_json, writes
 from projections import mirror
 from projections.positions import WATCHED
 from tests.property.mirror_edits import ANYWHERE, AT_THE_END, HIDDEN, Change, changes
@@ -55,7 +56,8 @@ def test_a_mirror_is_its_reduction(own: bool, reassigns: bool, retains_all: bool
 
 @given(history=writes(ids=IDS), retains_all=st.booleans(), lag=st.integers(0, 40))
 def test_what_is_heard_again_changes_nothing(history: list[Write], retains_all: bool, lag: int) -> None:
-    """A list that was kept without the cursor that belongs to it is the same after it has heard the rest again."""
+    """A list that was kept without the cursor that belongs to it is the same after it has heard the rest again. (Only
+    where an id was deleted and came back in it, the entries may stand in another order.)"""
     with Sessions(retain="all" if retains_all else "current") as sessions:
         session = sessions.session()
         rows: list[Message] = []
@@ -63,5 +65,18 @@ def test_what_is_heard_again_changes_nothing(history: list[Write], retains_all: 
         for write in history:
             write.apply(session)
         kept = list(rows)
-        with mirror(session, kept, after=max(0, sessions.latest_seq - lag)):
-            assert same_json(kept, rows)
+        after = max(0, sessions.latest_seq - lag)
+        with mirror(session, kept, after=after):
+            assert sorted(map(json_text, kept)) == sorted(map(json_text, rows))
+            assert came_back(session.events(after)) or same_json(kept, rows)
+
+
+def came_back(events: Iterable[Event]) -> bool:
+    """Whether an id that is deleted is appended later on."""
+    gone: set[str] = set()
+    for event in events:
+        if isinstance(event, Deleted):
+            gone.update(event.message_ids)
+        elif isinstance(event, Appended) and event.message["id"] in gone:
+            return True
+    return False

@@ -36,7 +36,7 @@ class Line:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count:,} {what}" for what, count in self.counted.items())
-        return f"{self.name:<9} {self.wrong:>5} {self.steps:>6} {self.seconds:>8.0f}  {counts}"
+        return f"{self.name:<12} {self.wrong:>5} {self.steps:>6} {self.seconds:>8.0f}  {counts}"
 
 
 def soak(name: str, section: Section, seconds: float, seed: int) -> Line:
@@ -63,7 +63,7 @@ def soak(name: str, section: Section, seconds: float, seed: int) -> Line:
 
 
 def main(arguments: list[str]) -> int:
-    sections = "\n".join(f"  {name:<8}  {section.told}" for name, section in SECTIONS.items())
+    sections = "\n".join(f"  {name:<12}  {section.told}" for name, section in SECTIONS.items())
     parser = argparse.ArgumentParser(
         prog="python -m tests.soak",
         description="Kills, starves, races and spoils stores, and says what was lost: nothing, or the exit code is 1.",
@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
     for name in names:
         lines.append(soak(name, SECTIONS[name], chosen.minutes * 60 / len(names), chosen.seed))
         print(lines[-1], file=sys.stderr, flush=True)
-    print(f"{'section':<9} {'wrong':>5} {'steps':>6} {'seconds':>8}  done")
+    print(f"{'section':<12} {'wrong':>5} {'steps':>6} {'seconds':>8}  done")
     for line in lines:
         print(line)
     return 1 if any(line.wrong for line in lines) else 0

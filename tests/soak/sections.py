@@ -13,9 +13,13 @@ from typing import Literal
 
 import attrs
 
+from tests.aio.cancelled_blocks import KINDS, cancel_blocks
+from tests.aio.cancelling import ITERATORS, READS, cancelling
+from tests.aio.face import LOOPS
 from tests.crash import faults, kills, power, rubbish
 from tests.crash.syscalls import SUPPORTED
 from tests.crash.works import WORKS, course
+from tests.laws.verbs import VERBS
 from tests.processes.races import race
 from tests.soak import large
 
@@ -23,6 +27,9 @@ Step = Callable[[Path, int], Counter[str]]
 NAMES = list(WORKS)
 DURABILITIES: tuple[Literal["full", "normal"], ...] = ("full", "normal")
 RACE_SECONDS = 60
+BLOCKS = {f"{kind}, with others": kind for kind in KINDS}
+CANCELLED = [(name, loop) for name in (*VERBS, *READS, *ITERATORS, *BLOCKS) for loop in LOOPS]
+CANCELLATIONS = 200
 
 
 @attrs.frozen
@@ -125,6 +132,16 @@ def _races(folder: Path, seed: int) -> Counter[str]:
     return Counter({"calls": raced.calls, "events": raced.written, "MiB of WAL": mib})
 
 
+def _cancellation(folder: Path, seed: int) -> Counter[str]:
+    """One call of the async store, on one kind of loop, cancelled 200 times at any moment."""
+    name, loop = CANCELLED[seed % len(CANCELLED)]
+    if name in BLOCKS:
+        return cancel_blocks(folder / "store.db", loop, BLOCKS[name], CANCELLATIONS, seed)
+    with cancelling(folder / "store.db", loop, seed) as cancels:
+        cancels.often(name, CANCELLATIONS)
+    return cancels.counted
+
+
 SECTIONS = {
     "kills": Section(_kills, least=70),
     "seams": Section(_seams, least=len(NAMES), most=len(NAMES)),
@@ -133,6 +150,7 @@ SECTIONS = {
     "reads": Section(_reads, least=2, most=2 * faults.WAYS),
     "power": Section(_power, least=20),
     "rubbish": Section(_rubbish, least=9),
+    "cancellation": Section(_cancellation, least=len(CANCELLED)),
     "races": Section(_races, least=1),
     "large": Section(large.step, least=len(large.SIZES), most=len(large.SIZES)),
 }

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections import UserList
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eventstore import Event, InvalidArgument, Message, Session, Sessions, StoreClosed, UnknownMessage
+from eventstore import Event, ImportRow, InvalidArgument, Message, Session, Sessions, StoreClosed, UnknownMessage
 from eventstore.testing import same_json
 from projections import Change, Following, follow
 from tests.unit.talk import chain, ids, message
+
+WHEN = datetime(2020, 2, 2, tzinfo=UTC)
 
 
 class Told(list[tuple[int, list[str], list[str]]]):
@@ -151,6 +155,36 @@ def test_a_leaf_that_is_gone_leaves_nothing_until_it_is_back(followed: Followed)
     assert branch.messages == []
     with pytest.raises(UnknownMessage):
         follow(session, [], leaf_id="b")
+
+
+@pytest.mark.parametrize("polls", [True, False])
+def test_a_branch_that_is_deleted_and_imported_again_is_followed_where_it_is_now(path: Path, polls: bool) -> None:
+    with Sessions(path) as writer, Sessions(path) as reader:
+        session = writer.session()
+        chain(session, "a", "b", "c", "d")
+        rows: list[Message] = []
+        follow(reader.session(), rows, leaf_id="d")
+        steps: list[Callable[[], object]] = [
+            lambda: session.delete_branch("b"),
+            lambda: session.import_message(message("d", "of old"), parent_id="a", created_at=WHEN),
+            lambda: session.import_message(message("c"), parent_id="d", created_at=WHEN),
+            lambda: session.update_message(message("d", "changed")),
+            lambda: writer.delete_session(""),
+            lambda: session.import_messages(
+                [
+                    ImportRow(message("d"), parent_id="b", created_at=WHEN),
+                    ImportRow(message("b"), parent_id=None, created_at=WHEN),
+                ]
+            ),
+        ]
+        for step in steps:
+            step()
+            if polls:
+                reader.poll()
+                known = session.get_message("d") is not None
+                assert rows == (session.get_history(leaf_id="d") if known else [])
+        reader.poll()
+        assert rows == [message("b"), message("d")]
 
 
 @pytest.mark.parametrize("refreshed", [False, True])
@@ -323,6 +357,23 @@ def test_a_change_is_told_before_it_comes(session: Session) -> None:
     chain(session, "a", "b")
     session.select_leaf("a")
     assert seen == [([], Change(0, [], ["A"])), (["A"], Change(1, [], ["B"])), (["A", "B"], Change(1, ["B"], []))]
+
+
+def test_a_hook_may_ask_for_a_refresh(session: Session) -> None:
+    rows: list[Message] = []
+    following: list[Following] = []
+    told = Told()
+
+    def on_change(change: Change[Message]) -> None:
+        told(change)
+        for each in following:
+            each.refresh()
+
+    following.append(follow(session, rows, on_change=on_change))
+    chain(session, "a", "b")
+    session.delete_messages(["a"])
+    assert rows == session.get_history()
+    assert told == [(0, [], ["a"]), (1, [], ["b"]), (0, ["a"], [])]
 
 
 def test_a_hook_that_raises_is_logged_and_the_list_is_right(
