@@ -8,9 +8,7 @@ shown branch are settled here, for all in the same way:
   else gets an id as if it had none. Both are named.
 - Parents are mended by the rules of `conversation`; the order is that of the file, parents first.
 - What hangs on a message that is left out hangs on the nearest one above it that is kept.
-- Calls and results are paired by the rules of `tools`. A result in the message of its call is one part with it; one in
-  a later message is a part of its own there, with the call's name and input. One without a call, and one more of a call
-  that has its result in that message already, is kept as data.
+- Calls and results are paired by the rules of `tools`.
 - A message without a time has that of the nearest one above it, else the conversation's, else 1970.
 """
 
@@ -19,69 +17,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import attrs
 
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.identities import Identities, content_id
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import Part, call_part, error_part, pair, result_part
+from eventstore.exchange.tools import Call, Part, Place, Result, Said, pair, woven
 from eventstore.exchange.values import EPOCH, usable
 
 EMPTY: Final = "it is empty"
 
 
-class Place(Enum):
+class Hung(Enum):
     """A place that isn't named but told by the order."""
 
     PREVIOUS = "the message before"
 
 
-PREVIOUS: Final = Place.PREVIOUS
-
-
-@attrs.frozen
-class Call:
-    """A tool's call, which stands in a message for the part that it becomes. `more` are other keys of the part."""
-
-    call_id: Any
-    tool: Any
-    input: Any
-    more: Mapping[str, Any] = attrs.field(factory=dict)
-
-    def name(self, key: str, number: int) -> str:
-        """The id; of a call without any one by its place, which nothing answers."""
-        return self.call_id if isinstance(self.call_id, str) and self.call_id else f"{key}/{number}"
-
-    def to_part(self, name: str) -> Part:
-        """The part, under the name that the call has in its conversation."""
-        return call_part(
-            self.tool if isinstance(self.tool, str) and self.tool else "unknown", name, self.input, **self.more
-        )
-
-
-@attrs.frozen
-class Result:
-    """What came of a call. `alone` is the part that it becomes if it has no call, or isn't its first."""
-
-    call_id: Any
-    output: Any
-    alone: Part
-    failed: bool = False
-    more: Mapping[str, Any] = attrs.field(factory=dict)
-
-    def name(self) -> str:
-        """The id of its call."""
-        return self.call_id if isinstance(self.call_id, str) else ""
-
-    def to_part(self, call: Part) -> Part:
-        """The call's part with this result."""
-        answered = error_part(call, self.output) if self.failed else result_part(call, self.output)
-        return {**answered, **self.more}
-
-
-Said: TypeAlias = Part | Call | Result
+PREVIOUS: Final = Hung.PREVIOUS
 
 
 @attrs.define
@@ -199,36 +154,28 @@ class _Tools:
         asked = {key for key, each in told.items() if each.role == "user" and key not in answered}
         self.pairs = pair(forest.order, forest.parents, names, answered, asked)
 
-    def call_part(self, place: tuple[str, int]) -> Part:
+    def call_part(self, place: Place) -> Part:
         """The part of a call without its result."""
         return self.calls[place[0]][place[1]].to_part(self.pairs.names[place])
 
-    def parts_of(self, key: str) -> tuple[list[Part], list[Part | None]]:
-        """The parts of a message's calls, and of its results; a result that its call's part took is `None`."""
-        calls = [self.call_part((key, number)) for number in range(len(self.calls.get(key, ())))]
-        results: list[Part | None] = []
-        done: set[tuple[str, int]] = set()
-        for number, result in enumerate(self.results.get(key, ())):
+    def parts_of(self, key: str, said: Sequence[Said]) -> list[Part]:
+        """The parts of the message `key`."""
+        calls, results = self.calls.get(key, ()), self.results.get(key, ())
+        if not calls and not results:
+            return [*said]  # type: ignore[list-item] # parts, all of them
+        names = [self.pairs.names[key, number] for number in range(len(calls))]
+        answered: list[int | Part | None] = []
+        for number in range(len(results)):
             place = self.pairs.calls.get((key, number))
-            if place is None or place in done:
-                results.append(result.alone)
-                continue
-            done.add(place)
-            if place[0] == key:
-                calls[place[1]] = result.to_part(calls[place[1]])
-                results.append(None)
+            if place is None or place[0] == key:
+                answered.append(None if place is None else place[1])
             else:
-                results.append(result.to_part(self.call_part(place)))
-        return calls, results
+                answered.append(self.call_part(place))
+        return woven(said, names, answered)
 
 
 def _message(key: str, told: Told, tools: _Tools) -> dict[str, Any]:
     """The message `key` as a store takes it."""
-    of_calls, of_results = tools.parts_of(key)
-    calls, results = iter(of_calls), iter(of_results)
-    parts: list[Part | None] = []
-    for said in told.said:
-        parts.append(next(calls) if isinstance(said, Call) else next(results) if isinstance(said, Result) else said)
     role = told.role if usable(told.role) else "unknown"
-    message = {"id": key, "role": role, "parts": [part for part in parts if part is not None]}
+    message = {"id": key, "role": role, "parts": tools.parts_of(key, told.said)}
     return message if told.metadata in (None, {}) else {**message, "metadata": told.metadata}

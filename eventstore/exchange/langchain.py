@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.finding import Lists
 from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.response_items import told_output
-from eventstore.exchange.tools import Part, call_part, data_part, error_part, spelled
+from eventstore.exchange.tools import Call, Part, Result, Said, call_part, data_part, error_part, spelled
 from eventstore.exchange.ui_parts import (
     BYTES,
     IMAGE,

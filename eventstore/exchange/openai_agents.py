@@ -26,12 +26,13 @@ from typing import Any, Final
 import attrs
 
 from eventstore import codec
-from eventstore.exchange.assembling import EMPTY, Call, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Lists
 from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.response_items import call_id_of, express, id_of, kind_of
+from eventstore.exchange.tools import Call
 from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "openai-agents"

@@ -28,12 +28,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.finding import Lists
 from eventstore.exchange.lists import Listed, Names, first_messages
 from eventstore.exchange.times import any_time
-from eventstore.exchange.tools import Part, data_part, spelled
+from eventstore.exchange.tools import Call, Part, Result, Said, data_part, spelled
 from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
 from eventstore.exchange.values import list_of, object_of, usable, without
 
@@ -152,7 +152,7 @@ def _result(part: dict[str, Any]) -> Result:
         part.get("content"),
         data_part(FORMAT, part.get("part_kind"), part),
         failed=failed,
-        more=provider(FORMAT, about, "resultProviderMetadata"),
+        about={FORMAT: about} if about else {},
     )
 
 

@@ -20,8 +20,17 @@ from typing import Any
 
 import attrs
 
-from eventstore.exchange.assembling import Call, Result, Said
-from eventstore.exchange.tools import Part, call_part, data_part, error_part, result_part, spelled
+from eventstore.exchange.tools import (
+    Call,
+    Part,
+    Result,
+    Said,
+    call_part,
+    data_part,
+    error_part,
+    result_part,
+    spelled,
+)
 from eventstore.exchange.ui_parts import (
     BYTES,
     IMAGE,
@@ -127,8 +136,9 @@ def _call(item: dict[str, Any]) -> Call:
 
 def _result(item: dict[str, Any], format: str) -> Result:
     key, output = _first(item, OUTPUTS)
-    about = provider("openai", _about(item, key), "resultProviderMetadata")
-    return Result(call_id_of(item), told_output(output), data_part(format, kind_of(item), item), more=about)
+    about = _about(item, key)
+    alone = data_part(format, kind_of(item), item)
+    return Result(call_id_of(item), told_output(output), alone, about={"openai": about} if about else {})
 
 
 def told_output(output: Any) -> Any:

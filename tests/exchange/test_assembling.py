@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventstore import Sessions
-from eventstore.exchange.assembling import PREVIOUS, Call, Result, Told, assemble
+from eventstore.exchange.assembling import PREVIOUS, Told, assemble
 from eventstore.exchange.store import store
+from eventstore.exchange.tools import Call, Result
 from tests.exchange.laws import check_stored
 from tests.exchange.mappings import KEYS, check_laws, shape
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eventstore.exchange.assembling import Call, Result
 from eventstore.exchange.response_items import express
+from eventstore.exchange.tools import Call, Result
 from tests.exchange.reading import messages_of, parts_of, read_rows, read_sample, read_value, texts
 
 
