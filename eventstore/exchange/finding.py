@@ -22,7 +22,8 @@ import attrs
 
 from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Skipped
 from eventstore.exchange.lines import Lines
-from eventstore.exchange.lists import Listed, Names, Value, read_lists, read_values
+from eventstore.exchange.lists import Listed, Value, read_lists, read_values
+from eventstore.exchange.naming import Names
 from eventstore.exchange.sources import digest_of
 from eventstore.exchange.values import usable
 
@@ -125,8 +126,9 @@ class Lists:
     def _digests(self, path: Path) -> Iterator[str]:
         """Those of the lists that become a session; one that nobody knows where something can't be read."""
         try:
-            for listed in read_lists(path, self.wanted, self.is_message, self.is_whole, held=False):
-                if listed.digest is not None and any(map(self.is_message, listed.messages)):
+            for listed in read_lists(path, self.wanted, self.is_message, self.is_whole):
+                told = sum(map(bool, map(self.is_message, listed.messages)))
+                if listed.digest is not None and told:
                     yield listed.digest
                 if listed.skipped:
                     yield ""

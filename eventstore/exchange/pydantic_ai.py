@@ -17,7 +17,7 @@ different speakers: **each run of parts of one speaker becomes one message**, hu
 Messages have no ids in these files: each gets one by the rule of `identities`. Its time is the message's, else its
 first part's. Its metadata are `model`, and under `pydantic-ai` what else the request or the response says, but nulls
 and empty values; where several messages come of one, the first has that. A list is named by its `conversation_id`, or
-else by its first message: see `lists.Names`.
+else by its first message: see `naming`.
 
 Left out and named: requests and responses without any part, and what is neither.
 """
@@ -28,10 +28,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.assembling import EMPTY, Told
+from eventstore.exchange.conversation import Conversation
 from eventstore.exchange.finding import Lists
-from eventstore.exchange.lists import Listed, Names, first_messages
+from eventstore.exchange.lists import Listed, first_messages
+from eventstore.exchange.naming import Names
+from eventstore.exchange.telling import Telling
 from eventstore.exchange.times import any_time
 from eventstore.exchange.tools import Call, Part, Result, Said, data_part, spelled
 from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
@@ -59,18 +61,17 @@ def _is_message(value: Any) -> bool:
 
 
 def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
-    skipped: list[Skipped] = [*listed.skipped]
-    told: list[Told] = []
+    telling = Telling(names, listed.id(), held=listed.is_held)
+    given: str | None = None
     for number, found in enumerate(listed.messages, 1):
-        if not _is_message(found):
-            skipped.append((f"message {number} of {listed.where}", "it is neither a request nor a response"))
-            continue
-        told += _told(found)
-    ids = (found.get("conversation_id") for found in listed.messages if isinstance(found, dict))
-    given = listed.id() or next((str(each) for each in ids if usable(each)), None)
-    models = [each.metadata["model"] for each in told if "model" in each.metadata]
-    metadata = listed.metadata(FORMAT, models[-1] if models else None)
-    yield assemble(names.name(given, told), metadata, told, skipped=skipped, digest=listed.digest)
+        if given is None and usable(object_of(found).get("conversation_id")):
+            given = found["conversation_id"]
+        if _is_message(found):
+            telling.tell(_told(found))
+        else:
+            telling.skipped.append((f"message {number} of {listed.where}", "it is neither a request nor a response"))
+    about = listed.metadata(FORMAT, telling.model)
+    yield telling.conversation(about, given, skipped=listed.skipped, digest=listed.digest)
 
 
 def _told(found: dict[str, Any]) -> list[Told]:
