@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -60,6 +60,10 @@ class Told:
     listed: Sequence[str] = ()
 
 
+Words: TypeAlias = tuple[Sequence[Said], Any, Any]
+"""(said, content, metadata) of a message."""
+
+
 class Assembly:
     """Messages on their way into a conversation, in the order of the file.
 
@@ -87,7 +91,7 @@ class Assembly:
             if told.id not in (None, ""):
                 self.notes.append((f"id {told.id!r}", f"no store takes it: replaced by {key!r}"))
         elif key in self.told:
-            if content_id(None, self.whole(key).content) == content_id(None, told.content):
+            if content_id(None, self.words(key)[1]) == content_id(None, told.content):
                 self.notes.append((f"message {key!r}", "it is there a second time: kept once"))
                 return
             key = self._derive(parent, told.content)
@@ -106,15 +110,18 @@ class Assembly:
 
     def say(self, key: str, said: Sequence[Said]) -> None:
         """Lets the message `key` say something else, with the same calls and results."""
-        self._put(key, attrs.evolve(self.whole(key), said=said))
-
-    def whole(self, key: str) -> Told:
-        """The message `key` with all that it says."""
         told = self.told[key]
-        if self._spool is None:
-            return told
-        said, content, metadata = self._spool[self._places[key]]
-        return attrs.evolve(told, said=said, content=content, metadata=metadata)
+        _, told.content, told.metadata = self.words(key)
+        told.said = said
+        self._put(key, told)
+
+    def words(self, key: str) -> Words:
+        """What the message `key` says."""
+        if self._spool is not None:
+            found: Words = self._spool[self._places[key]]
+            return found
+        told = self.told[key]
+        return told.said, told.content, told.metadata
 
     def _derive(self, parent: str | None, content: Any) -> str:
         while (key := self._derived.derive(parent, content)) in self.told:
@@ -195,15 +202,15 @@ class _Messages:
 
     def message(self, key: str) -> dict[str, Any]:
         """The message `key`."""
-        told = self.assembly.whole(key)
-        role = told.role if usable(told.role) else "unknown"
-        message = {"id": key, "role": role, "parts": self._parts(key, told.said)}
-        return message if told.metadata in (None, {}) else {**message, "metadata": told.metadata}
+        said, _, metadata = self.assembly.words(key)
+        role = self.assembly.told[key].role
+        message = {"id": key, "role": role if usable(role) else "unknown", "parts": self._parts(key, said)}
+        if metadata is not None and metadata != {}:
+            message["metadata"] = metadata
+        return message
 
     def _parts(self, key: str, said: Sequence[Said]) -> list[Part]:
         calls, results = self.assembly.calls.get(key, ()), self.assembly.results.get(key, ())
-        if not calls and not results:
-            return [*said]  # type: ignore[list-item] # parts, all of them
         answered: list[int | Part | None] = []
         for number in range(len(results)):
             place = self.pairs.calls.get((key, number))
@@ -215,5 +222,5 @@ class _Messages:
 
     def _call(self, place: Place) -> Part:
         """The part of an earlier message's call, without its result."""
-        calls = [said for said in self.assembly.whole(place[0]).said if isinstance(said, Call)]
+        calls = [said for said in self.assembly.words(place[0])[0] if isinstance(said, Call)]
         return calls[place[1]].to_part(self.pairs.names[place])

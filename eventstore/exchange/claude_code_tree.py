@@ -156,6 +156,8 @@ class _Building:
 
     def _tools(self, id: str) -> tuple[list[str], list[int | Part | None]]:
         """The calls and results of all rows of a message, numbered through, as `woven` takes them."""
+        if not any(self.rows[piece].calls or self.rows[piece].results for piece in self.pieces[id]):
+            return [], []
         calls = [(piece, n) for piece in self.pieces[id] for n in range(len(self.rows[piece].calls))]
         numbers = {place: number for number, place in enumerate(calls)}
         answered: list[int | Part | None] = []

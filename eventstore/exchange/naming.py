@@ -7,10 +7,11 @@ list that goes on where an earlier one of that name ends, or ends there too, is 
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
 from eventstore.exchange.assembling import Told
-from eventstore.exchange.identities import content_id
+from eventstore.exchange.identities import content_id, text_of
 
 
 class Names:
@@ -40,7 +41,7 @@ class Naming:
         self._known: list[tuple[int, str]] = []
         self._lengths: set[int] = set()
         self._length = 0
-        self._so_far: str | None = None
+        self._so_far = blake2b(digest_size=16)
         self._same: int | None = None
 
     def hear(self, told: Told) -> None:
@@ -66,9 +67,9 @@ class Naming:
 
     def _go_on(self, said: list[Any]) -> None:
         self._length += 1
-        self._so_far = content_id(self._so_far, said)
-        if self._length in self._lengths and (self._length, self._so_far) in self._known:
-            self._same = self._known.index((self._length, self._so_far))
+        self._so_far.update(text_of(said))
+        if self._length in self._lengths and (here := (self._length, self._so_far.hexdigest())) in self._known:
+            self._same = self._known.index(here)
 
     def name(self, given: str | None = None) -> str:
         """The session id. `given` is an id that was found meanwhile."""
@@ -80,5 +81,5 @@ class Naming:
         if self._name is None:
             return f"{self._names.format}:unknown"
         number = len(self._known) if self._same is None else self._same
-        self._known[number : number + 1] = [(self._length, str(self._so_far))]
+        self._known[number : number + 1] = [(self._length, self._so_far.hexdigest())]
         return f"{self._names.format}:{self._name}" + (f"#{number + 1}" if number else "")

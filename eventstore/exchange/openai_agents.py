@@ -54,6 +54,7 @@ _REPEATED: Final = (*_ITEMS, "model_responses", "last_model_response", "last_pro
 
 _AGAIN: Final = ("new_items", "newItems", "interruptions")
 
+_OF_THE_RUN: Final = frozenset(("raw_item", "rawItem", "agent", "type", "output", "tool_name"))
 _NOWHERE: Final = frozenset(("parts", "timestamp", "payload", "message", "uuid"))  # no item has one of these
 
 
@@ -147,8 +148,7 @@ def _wait(assembly: Assembly, raw: dict[str, Any]) -> bool:
     call_id, own = call_id_of(raw), id_of(raw)
     for key in reversed(assembly.calls):
         if call_id in assembly.calls[key] and (own is None or assembly.told[key].id == own):
-            said = assembly.whole(key).said
-            assembly.say(key, [_waiting(each, call_id) for each in said])
+            assembly.say(key, [_waiting(each, call_id) for each in assembly.words(key)[0]])
             return True
     return False
 
@@ -163,15 +163,14 @@ def _waiting(said: Said, call_id: Any) -> Said:
 def _item(item: dict[str, Any]) -> Told:
     raw = _raw(item)
     found = express(raw, FORMAT)
-    about = {key: value for key, value in without(item).items() if key not in ("raw_item", "rawItem", "agent")}
-    about = found.rest if item is raw else {**found.rest, **without(about, {"type", "output", "tool_name"})}
+    about = found.rest if item is raw else {**found.rest, **without(item, _OF_THE_RUN)}
     agent = object_of(item.get("agent")).get("name")
     author = {"author": agent} if isinstance(agent, str) and agent else {}
     return Told(
         id_of(raw),
         found.role,
         found.said,
-        [kind_of(raw), without(raw, {"id", "status"})],
+        [kind_of(raw), without(raw, ("id", "status"))],
         metadata={**author, **({FORMAT: about} if about else {})},
         left_out=None if found.said else EMPTY,
     )

@@ -41,6 +41,8 @@ from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "pydantic-ai"
 KINDS: Final = ("request", "response")
+_HELD_WITHOUT_MODEL: Final = frozenset(("parts", "kind", "timestamp"))
+_HELD: Final = _HELD_WITHOUT_MODEL | {"model_name"}
 RETRY: Final = "retry-prompt"
 ROLES: Final = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool"}
 _PROVIDED_CALLS: Final = ("builtin-tool-call", "native-tool-call")
@@ -56,8 +58,9 @@ def _is_message(value: Any) -> bool:
     """Whether a value is a request or a response. One that is cut off before it says so counts by its parts."""
     if not isinstance(value, dict) or "parts" not in value:
         return False
-    kinds = [object_of(part).get("part_kind") for part in list_of(value["parts"])]
-    return value.get("kind") in KINDS or any(isinstance(kind, str) for kind in kinds)
+    if value.get("kind") in KINDS:
+        return True
+    return any(isinstance(object_of(part).get("part_kind"), str) for part in list_of(value["parts"]))
 
 
 def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
@@ -76,13 +79,11 @@ def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
 
 def _told(found: dict[str, Any]) -> list[Told]:
     """The messages that a request or a response is: one for each run of parts of one speaker."""
-    model = found.get("model_name")
-    held = {"parts", "kind", "timestamp"} | ({"model_name"} if isinstance(model, str) else set())
-    about = without(found, held)
-    first: dict[str, Any] = {
-        **({"model": model} if isinstance(model, str) else {}),
-        **({FORMAT: about} if about else {}),
-    }
+    model, when = found.get("model_name"), any_time(found.get("timestamp"))
+    about = without(found, _HELD if isinstance(model, str) else _HELD_WITHOUT_MODEL)
+    first: dict[str, Any] = {"model": model} if isinstance(model, str) else {}
+    if about:
+        first[FORMAT] = about
     runs = [(role, [*parts]) for role, parts in groupby(list_of(found["parts"]), lambda part: _role(part, found))]
     told: list[Told] = []
     for role, parts in runs or [("assistant" if found.get("kind") == "response" else "user", [])]:
@@ -95,7 +96,7 @@ def _told(found: dict[str, Any]) -> list[Told]:
                 said,
                 [role, [_content(part) for part in parts]],
                 metadata={} if told else first,
-                created_at=any_time(found.get("timestamp")) or next((when for when in times if when), None),
+                created_at=when or next(filter(None, times), None),
                 left_out=None if said else EMPTY,
             )
         )

@@ -47,6 +47,7 @@ FAKE_ID = "__fake_id__"  # what the agents write where an API gave no id
 INPUTS = ("arguments", "input", "action", "code", "queries", "operation")
 OUTPUTS = ("output", "result", "results", "outputs")
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_OF_A_MESSAGE = frozenset(("id", "type", "role", "content", "tool_calls"))
 _CALL_IDS = ("call_id", "callId")
 
 
@@ -107,7 +108,7 @@ def _message(item: dict[str, Any], format: str) -> Item:
             said.append(Call(call.get("id"), function.get("name"), spelled(function.get("arguments"))))
         else:
             said.append(data_part(format, "tool_call", call))
-    rest = without(item, {"id", "type", "role", "content", "tool_calls"})
+    rest = without(item, _OF_A_MESSAGE)
     return Item(role if isinstance(role, str) else "unknown", said, rest)
 
 

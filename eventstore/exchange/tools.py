@@ -16,7 +16,7 @@ that message already, is kept as data.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import attrs
@@ -141,12 +141,14 @@ def _add(part: Part, key: str, about: Mapping[str, Any]) -> None:
 Said: TypeAlias = Part | Call | Result
 
 
-def woven(said: Sequence[Said], names: Iterable[str] = (), answered: Iterable[int | Part | None] = ()) -> list[Part]:
+def woven(said: Sequence[Said], names: Sequence[str], answered: Sequence[int | Part | None]) -> list[Part]:
     """The parts of what a message says.
 
     `names` are the `toolCallId` of its calls. `answered` are for each of its results the number of the call in this
     message, or the call's part from an earlier message, or `None` where there is no call.
     """
+    if not names and not answered:
+        return [*said]  # type: ignore[list-item] # parts, all of them
     calls = [call.to_part(name) for call, name in zip(_those(said, Call), names, strict=True)]
     results: list[Part | None] = []
     done: set[str] = set()

@@ -212,4 +212,12 @@ FILES: Final[dict[str, Callable[[list[Talk]], str]]] = {
     "LangChain threads": lambda talks: by_lines(map(langchain, talks)),
     "pydantic-ai messages": _together(pydantic_ai, whole),
 }
-"""The text of a file that holds all of these conversations, some formats as one."""
+"""The text of a file that holds all of these conversations."""
+ONE_CONVERSATION: Final = (
+    "Claude Code transcript",
+    "Codex rollout",
+    "pi session",
+    "Agents SDK session",
+    "pydantic-ai messages",
+)
+"""Those of which a file is one conversation, with the id "long" where it has any."""

@@ -38,7 +38,7 @@ def _no_collection() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_no_collection")
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", [*BENCHMARKS, "import_formats"])
 def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(run([name], TINY, tmp_path))
     assert lines
