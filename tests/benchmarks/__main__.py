@@ -35,11 +35,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--folder", type=Path, default=Path(gettempdir()), help="a folder on the disk to measure")
     chosen = parser.parse_args(arguments)
     try:
-        names = choose(chosen.names)
+        wanted = choose(chosen.names)
     except LookupError as error:
         parser.error(str(error))
     lines: list[tuple[str, Line]] = []
-    for name, line in run(names, QUICK if chosen.quick else FULL, chosen.folder):
+    for name, line in run(wanted, QUICK if chosen.quick else FULL, chosen.folder):
         lines.append((name, line))
         print(f"{line.what}: {line.ratio:.2f} ×", file=sys.stderr)
     if chosen.json:

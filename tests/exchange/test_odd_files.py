@@ -255,9 +255,8 @@ def _talks() -> list[list[Message]]:
     return talks
 
 
-ONE_BY_ONE = [name for name in FILES if name not in ("Agents SDK session", "pydantic-ai messages")]
-"""Formats whose files hold more than is in memory at a time; of the others a file is a single list."""
-QUICK = [("Claude.ai export", False), ("Open WebUI export", True), ("AI SDK chats", False), ("Codex rollout", True)]
+QUICK = [("Claude.ai export", False), ("Open WebUI export", True), ("Codex rollout", True)]
+QUICK += [("Agents SDK session", True), ("pydantic-ai messages", False)]
 LARGE = [pytest.mark.large]
 
 
@@ -265,7 +264,7 @@ LARGE = [pytest.mark.large]
     ("name", "packed"),
     [
         pytest.param(name, packed, id=f"{name}{' packed' * packed}", marks=[] if (name, packed) in QUICK else LARGE)
-        for name in ONE_BY_ONE
+        for name in FILES
         for packed in (False, True)
     ],
 )
@@ -274,6 +273,7 @@ def test_memory_holds_one_conversation_whatever_the_file(
 ) -> None:
     monkeypatch.setattr("eventstore.importing.BATCH_BYTES", 1 << 18)
     monkeypatch.setattr("eventstore.exchange.elements.CHUNK", 1 << 16)
+    monkeypatch.setattr("eventstore.exchange.spool.IN_MEMORY", 1 << 16)
     path = tmp_path / "export"
     path.write_text(FILES[name](_talks()))
     size = path.stat().st_size
