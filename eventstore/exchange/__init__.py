@@ -93,7 +93,7 @@ def format_of(path: str | os.PathLike[str]) -> Format:
         if format.recognises(head):
             return format
     names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
-    raise InvalidExport(path, 1, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
+    raise InvalidExport(path, None, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
 
 
 def _kind_of(head: bytes) -> str:
@@ -103,7 +103,7 @@ def _kind_of(head: bytes) -> str:
     other = next((told for mark, told in _OTHERS.items() if head.startswith(mark)), None)
     if other is not None:
         return other
-    return "JSON of another kind" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "another"
+    return "JSON of another kind" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "something else"
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:

@@ -90,7 +90,7 @@ class Records:
                 id = self.id_of(found.value)
                 yield Found(f"{self.format}:{id}" if usable(id) else None, (found.digest,), partial(self._made, found))
             elif number == 0:
-                raise InvalidExport(path, 1, f"wanted {self.wanted}, found other JSON")
+                raise InvalidExport(path, None, f"wanted {self.wanted}, found other JSON")
             else:
                 skipped.append((found.where, "it isn't a conversation"))
         yield from left_out(self.format, skipped)

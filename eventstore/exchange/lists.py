@@ -153,7 +153,7 @@ def read_lists(
                 yield listed
     yield from among
     if loose is None and not anything:
-        raise InvalidExport(path, 1, f"wanted a {wanted}, found other JSON")
+        raise InvalidExport(path, None, f"wanted a {wanted}, found other JSON")
     if loose is None and skipped:
         yield Listed({}, (), "the file", skipped)
 

@@ -38,7 +38,8 @@ def test_every_cell_is_there_and_columns_stand_below_each_other(
     if width is not None and width < sum(widths[:2]) + 4 + min(widths[2], 12):
         cells = [cell for row in rows for number, cell in enumerate(row) if cell or not number]
         assert len(found) == len(cells)
-        assert all(line.endswith(cell) for line, cell in zip(found, cells, strict=True))
+        for line, cell in zip(found, cells, strict=True):
+            assert line.endswith(cell) or (line.startswith("  title") and width - 1 <= cell_len(line) <= width)
         return
     assert len(found) == len(rows) + 1
     for line, (first, second, third) in zip(found[1:], rows, strict=True):

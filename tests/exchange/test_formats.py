@@ -124,7 +124,7 @@ def test_a_file_is_recognised_by_a_part_of_it(path: Path, expected: object) -> N
         (b"SQLite format 3\0" + bytes(100), "an SQLite database: if it is a store, open it with --db"),
         (gzip.compress(b'{"messages": []}'), "a gzip file: unpack it with gunzip"),
         (b' \xef\xbb\xbf\n{"a": 1}', "JSON of another kind"),
-        (b"# Notes\n", "another"),
+        (b"# Notes\n", "something else"),
     ],
     ids=["nothing", "a store", "gzip", "JSON", "text"],
 )
