@@ -72,7 +72,7 @@ def main() -> None:
 
     for name in app.list_commands(Context(app)):
         app.get_command(Context(app), name)
-    for encoding in ("utf-16-le", "utf-16-be", "ascii"):  # who has no rights can't load them later
+    for encoding in ("utf-16-le", "utf-16-be", "utf-8-sig", "ascii"):  # who has no rights can't load them later
         "".encode(encoding)
     for line in sys.stdin.buffer.read().splitlines():
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
