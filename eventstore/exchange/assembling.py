@@ -81,8 +81,8 @@ class Assembly:
         self._spool = spool
         self._places: dict[str, int] = {}  # where on the spool
 
-    def add(self, told: Told) -> None:
-        """Takes the next message, under its id or one that it gets."""
+    def add(self, told: Told) -> str | None:
+        """Takes the next message, under its id or one that it gets; `None` if it is there already."""
         parent = self._previous if told.parent is PREVIOUS else told.parent
         parent = parent if parent is None or isinstance(parent, str) else repr(parent)
         key = told.id
@@ -93,13 +93,14 @@ class Assembly:
         elif key in self.told:
             if content_id(None, self.words(key)[1]) == content_id(None, told.content):
                 self.notes.append((f"message {key!r}", "it is there a second time: kept once"))
-                return
+                return None
             key = self._derive(parent, told.content)
             self.notes.append((f"id {told.id!r}", f"another message has it: replaced by {key!r}"))
         self._parents[key] = parent
         self._previous = key
         self._note_tools(key, told)
         self._put(key, told)
+        return str(key)
 
     def _put(self, key: str, told: Told) -> None:
         self.told[key] = told
