@@ -26,6 +26,7 @@ from eventstore.exchange import (
     codex,
     langchain,
     librechat,
+    lobechat,
     open_webui,
     openai_agents,
     openassistant,
@@ -71,6 +72,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     pydantic_ai,
     langchain,
     ai_sdk,
+    lobechat,
     openai_agents,  # last: its plain messages have little that tells them from others
 )
 """In the order in which they are asked: the first that recognises a file reads it."""

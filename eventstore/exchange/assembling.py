@@ -116,6 +116,13 @@ class Assembly:
         told.said = said
         self._put(key, told)
 
+    def children(self) -> dict[str | None, list[str]]:
+        """What hangs on each message so far, by what they say; the roots under `None`."""
+        below: dict[str | None, list[str]] = {}
+        for key, parent in self._parents.items():
+            below.setdefault(parent if parent in self.told else None, []).append(key)
+        return below
+
     def words(self, key: str) -> Words:
         """What the message `key` says."""
         if self._spool is not None:
