@@ -5,8 +5,9 @@ A format of another system is a module with `FORMAT` (its name, the first half o
 known needn't be; it takes one line in `FORMATS`. `path` may be a member of an archive: it is opened by
 `sources.opened`, or by what stands on it: `elements` for JSON, `lines` for JSON Lines, `lists` for either. What formats
 share: `finding` has `read` and `find` for most of them, `conversation` mends trees, `identities` gives ids, `tools`
-pairs calls and results, `assembling` makes all of that of messages one after the other, `planting` of messages whose
-rows are read a second time; `store.store` writes what was read into a store.
+pairs calls and results, `assembling` makes all of that of messages one after the other, `telling` while they are read
+(what they say waits on a `spool`, `naming` gives their session a name), `planting` of messages whose rows are read a
+second time; `store.store` writes what was read into a store.
 
 Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out of it.
 `files.import_file` stores any file, folder or archive, whichever of them it is.

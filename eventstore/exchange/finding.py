@@ -8,7 +8,7 @@
 
 Each has `find` and `read`, which are what a module for a format offers. Both raise `InvalidExport` where a file makes
 no sense, when they get there, and `OSError` if it can't be read. Only one conversation is in memory at a time, of a
-transcript not even that; what is left out on the way is named in `skipped`.
+transcript and of loose messages not even that; what is left out on the way is named in `skipped`.
 """
 
 from __future__ import annotations
