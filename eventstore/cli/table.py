@@ -61,14 +61,23 @@ def _line(
 def _apart(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterator[Text]:
     """The first cell of a row, and below it the others that aren't empty, each behind its column's title.
 
-    Only the last is cut where the screen ends: the first is a name, which is copied whole.
+    As many as fit stand on one line. Only the last is cut where the screen ends: the first is a name, which is copied.
     """
-    width = max(len(column.title) for column in columns[1:]) if columns[1:] else 0
+    width = screen.width or 0
     for row in rows:
-        for number, (column, cell) in enumerate(zip(columns, row, strict=True)):
-            if cell or not number:
-                line = Text(f"{GAP}{column.title.ljust(width)} " if number else f"{column.title} ", style="dim")
-                line.append(cell, style=f"not dim {column.style}".strip())
-                if screen.width is not None and number == len(columns) - 1:
-                    line.truncate(screen.width, overflow="ellipsis" if screen.has_unicode else "crop")
+        pieces = [
+            Text(f"{column.title} ", style="dim").append(cell, style=f"not dim {column.style}".strip())
+            for number, (column, cell) in enumerate(zip(columns, row, strict=True))
+            if cell or not number
+        ]
+        yield pieces[0]
+        line = Text()
+        for piece in pieces[1:]:
+            if line and line.cell_len + len(GAP) + piece.cell_len > width:
                 yield line
+                line = Text()
+            line.append(GAP).append_text(piece)
+        if row[-1]:
+            line.truncate(width, overflow="ellipsis" if screen.has_unicode else "crop")
+        if line:
+            yield line
