@@ -93,6 +93,8 @@ class JsonReady(Value):
 
 def check_aware(name: str, when: datetime) -> datetime:
     """`when` in UTC. Raises `InvalidArgument` for a naive datetime or anything else."""
+    if type(when) is datetime and when.tzinfo is UTC:
+        return when
     if not isinstance(when, datetime) or when.tzinfo is None or when.utcoffset() is None:
         raise InvalidArgument(f"{name} must be an aware datetime (datetime.now(UTC)), not {when!r}")
     try:

@@ -70,17 +70,31 @@ def short(value: Any, limit: int = SHORT) -> str:
     return text if more <= 0 else f"{text[:limit]} ... ({more:,} more characters)"
 
 
+def _told(output: Any) -> Any:
+    """A tool's output; one that is blocks of text and nothing else is their text."""
+    blocks = output if isinstance(output, list) else []
+    texts: list[Any] = [
+        block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"
+    ]
+    plain = texts and len(texts) == len(blocks) and all(isinstance(text, str) for text in texts)
+    return "\n".join(texts) if plain else output
+
+
 def part_lines(screen: Screen, part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(style, text of one or more lines) of each piece of a part."""
     kind: str = part["type"]
     if kind in ("text", "reasoning"):
         text = part.get("text")
-        yield ("", "dim italic")[kind == "reasoning"], text if isinstance(text, str) else short(text)
+        said = text if isinstance(text, str) else short(text)
+        if said and kind == "text":
+            yield "", said
+        elif said:
+            yield "dim italic", f"(reasoning) {said}"
     elif kind == "dynamic-tool" or kind.startswith("tool-"):
         yield "yellow", f"{screen.pick('⚙', '*')} {_title(part)[1:-1]} {short(part.get('input'))}"
         for key, style in (("output", "yellow"), ("errorText", "red")):
             if key in part:
-                yield style, f"{screen.pick('→', '->')} {short(part[key])}"
+                yield style, f"{screen.pick('→', '->')} {short(_told(part[key]))}"
     elif kind == "erased":
         yield "dim", "(erased: its content was not retained)"
     elif kind != "step-start":

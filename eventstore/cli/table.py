@@ -35,7 +35,7 @@ def lines(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str
     if screen.width is not None:
         room = screen.width - sum(widths[:-1]) - len(GAP) * (len(columns) - 1)
         if room < min(widths[-1], LEAST_LAST):
-            yield from _apart(columns, rows)
+            yield from _apart(screen, columns, rows)
             return
         widths[-1] = min(widths[-1], room)
     yield _line(screen, columns, widths, [column.title for column in columns], heading=True)
@@ -58,12 +58,26 @@ def _line(
     return line
 
 
-def _apart(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterator[Text]:
-    """The first cell of a row, and below it the others that aren't empty, each behind its column's title."""
-    width = max(len(column.title) for column in columns[1:]) if columns[1:] else 0
+def _apart(screen: Screen, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterator[Text]:
+    """The first cell of a row, and below it the others that aren't empty, each behind its column's title.
+
+    As many as fit stand on one line. Only the last is cut where the screen ends: the first is a name, which is copied.
+    """
+    width = screen.width or 0
     for row in rows:
-        for number, (column, cell) in enumerate(zip(columns, row, strict=True)):
-            if cell or not number:
-                line = Text(f"{GAP}{column.title.ljust(width)} " if number else f"{column.title} ", style="dim")
-                line.append(cell, style=f"not dim {column.style}".strip())
+        pieces = [
+            Text(f"{column.title} ", style="dim").append(cell, style=f"not dim {column.style}".strip())
+            for number, (column, cell) in enumerate(zip(columns, row, strict=True))
+            if cell or not number
+        ]
+        yield pieces[0]
+        line = Text()
+        for piece in pieces[1:]:
+            if line and line.cell_len + len(GAP) + piece.cell_len > width:
                 yield line
+                line = Text()
+            line.append(GAP).append_text(piece)
+        if row[-1]:
+            line.truncate(width, overflow="ellipsis" if screen.has_unicode else "crop")
+        if line:
+            yield line

@@ -141,10 +141,10 @@ class _Told:
                 screen.print(screen.name(session_id or "''") + f": {_summary(report)}")
             for what, why in report.skipped if self.lists_skipped else ():
                 screen.print(f"  {screen.one_line(what)}: {screen.one_line(why)}")
-        conversations = [report for session_id, report in done if session_id is not None]
-        if len(conversations) > 1:
-            new = sum(report.imported for report in conversations)
-            screen.print(f"{render.count(len(conversations), 'conversation')}, {render.count(new, 'new message')}")
+        told = [(session_id, report.imported) for session_id, report in done if session_id is not None]
+        if len(told) > 1:
+            conversations, new = len(dict(told)), sum(imported for _, imported in told)
+            screen.print(f"{render.count(conversations, 'conversation')}, {render.count(new, 'new message')}")
 
     def nothing(self, name: str) -> None:
         """Tells of a file that holds no conversation."""

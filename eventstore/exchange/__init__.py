@@ -5,8 +5,9 @@ A format of another system is a module with `FORMAT` (its name, the first half o
 known needn't be; it takes one line in `FORMATS`. `path` may be a member of an archive: it is opened by
 `sources.opened`, or by what stands on it: `elements` for JSON, `lines` for JSON Lines, `lists` for either. What formats
 share: `finding` has `read` and `find` for most of them, `conversation` mends trees, `identities` gives ids, `tools`
-pairs calls and results, `assembling` makes all of that of messages one after the other, `planting` of messages whose
-rows are read a second time; `store.store` writes what was read into a store.
+pairs calls and results, `assembling` makes all of that of messages one after the other, `telling` while they are read
+(what they say waits on a `spool`, `naming` gives their session a name), `planting` of messages whose rows are read a
+second time; `store.store` writes what was read into a store.
 
 Our own format, `jsonl`, holds more than a `Conversation` does and goes its own way into a store and out of it.
 `files.import_file` stores any file, folder or archive, whichever of them it is.
@@ -26,6 +27,7 @@ from eventstore.exchange import (
     codex,
     langchain,
     librechat,
+    lobechat,
     open_webui,
     openai_agents,
     openassistant,
@@ -71,6 +73,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     pydantic_ai,
     langchain,
     ai_sdk,
+    lobechat,
     openai_agents,  # last: its plain messages have little that tells them from others
 )
 """In the order in which they are asked: the first that recognises a file reads it."""
@@ -93,7 +96,7 @@ def format_of(path: str | os.PathLike[str]) -> Format:
         if format.recognises(head):
             return format
     names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
-    raise InvalidExport(path, 1, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
+    raise InvalidExport(path, None, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
 
 
 def _kind_of(head: bytes) -> str:
@@ -103,7 +106,7 @@ def _kind_of(head: bytes) -> str:
     other = next((told for mark, told in _OTHERS.items() if head.startswith(mark)), None)
     if other is not None:
         return other
-    return "JSON of another kind" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "another"
+    return "JSON of another kind" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "something else"
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:

@@ -8,21 +8,23 @@ those of today (see `ai_sdk_parts`). Keys that a message has beside these come u
 each message hangs on the one before it; in a tree on the one that `parentId` names. A message has the time that its
 `createdAt` says (older versions have that, newer ones have no time).
 
-A list is named by the id beside it (`id`, `chatId`, …), or else by its first message: see `lists.Names`.
+A list is named by the id beside it (`id`, `chatId`, …), or else by its first message: see `naming`.
 
 Left out and named: messages without parts, and what is no message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from eventstore.exchange.ai_sdk_parts import FORMAT, express, unexpressed
-from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told
+from eventstore.exchange.conversation import Conversation
 from eventstore.exchange.finding import Lists
-from eventstore.exchange.lists import Listed, Names, first_messages
+from eventstore.exchange.lists import Listed, first_messages
+from eventstore.exchange.naming import Names
+from eventstore.exchange.telling import Telling
 from eventstore.exchange.times import any_time
 from eventstore.exchange.values import object_of
 
@@ -72,22 +74,22 @@ def _is_told(value: Any) -> bool:
 
 
 def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
-    skipped: list[Skipped] = [*listed.skipped]
-    told: list[Told] = []
+    telling = Telling(names, listed.id(), held=listed.is_held)
+    head: Any = PREVIOUS
     for number, found in enumerate(listed.messages, 1):
-        entry = found if _is_entry(found) else {"message": found}
-        if isinstance(entry["message"], dict):
-            told.append(_told(entry["message"], entry))
+        is_entry = _is_entry(found)
+        message = found["message"] if is_entry else found
+        if is_entry:
+            head = listed.about.get("headId", PREVIOUS)
+        if isinstance(message, dict):
+            telling.tell([_told(message, found if is_entry else {})])
         else:
-            skipped.append((f"message {number} of {listed.where}", "it isn't an object"))
-    head = listed.about.get("headId", PREVIOUS) if any(map(_is_entry, listed.messages)) else PREVIOUS
-    yield assemble(
-        names.name(listed.id(), told),
-        listed.metadata(FORMAT, _model(told), ["headId"] if head is not PREVIOUS else []),
-        told,
+            telling.skipped.append((f"message {number} of {listed.where}", "it isn't an object"))
+    yield telling.conversation(
+        listed.metadata(FORMAT, telling.model, ["headId"] if head is not PREVIOUS else []),
         current=head,
         otherwise=any_time(listed.about.get("createdAt")),
-        skipped=skipped,
+        skipped=listed.skipped,
         digest=listed.digest,
     )
 
@@ -116,12 +118,6 @@ def _metadata(message: dict[str, Any], entry: Mapping[str, Any]) -> Any:
     about |= {key: value for key, value in entry.items() if key not in ("message", "parentId")}
     metadata = object_of(message.get("metadata"))
     return {**metadata, FORMAT: about} if about else metadata
-
-
-def _model(told: Sequence[Told]) -> str | None:
-    """The model that a message names last; the SDK has no field for it, apps put it into a message's metadata."""
-    named = (object_of(each.metadata).get("model") for each in reversed(told))
-    return next((model for model in named if isinstance(model, str)), None)
 
 
 _LISTS: Final = Lists(FORMAT, "message of the AI SDK", _is_told, _conversation)

@@ -17,22 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import attrs
-
-from eventstore.exchange.tools import Part, call_part, data_part, error_part, result_part
+from eventstore.exchange.tools import Call, Part, Result, Said, data_part
 from eventstore.exchange.values import object_of, usable, without
-
-
-@attrs.frozen
-class Tools:
-    """What the calls and results of one message are: see `tools.pair`.
-
-    `names` are the `toolCallId` of its calls. `answered` are for each of its results the number of the call in this
-    message, or the call's part from an earlier message, or `None` where there is no call.
-    """
-
-    names: Sequence[str] = ()
-    answered: Sequence[int | Part | None] = ()
 
 
 def blocks_of(content: Any) -> list[Any]:
@@ -54,58 +40,35 @@ def is_result(block: Any) -> bool:
     return isinstance(kind, str) and kind.endswith("tool_result") and usable(block.get("tool_use_id"))
 
 
-def express(blocks: Sequence[Any], format: str, tools: Tools) -> list[Part]:
-    """The parts of a message's blocks. Nothing is dropped but empty texts.
-
-    A result that stands before its call, or is one more of the same call, is kept as data.
-    """
-    parts: list[Part] = []
-    calls: list[int] = []  # where in `parts` each call of this message is
-    done: set[str] = set()  # the calls that have their result
-    names, answered = iter(tools.names), iter(tools.answered)
+def said_by(blocks: Sequence[Any], format: str) -> list[Said]:
+    """What a message's blocks say. Nothing is dropped but empty texts."""
+    said: list[Said] = []
     for block in blocks:
         if is_call(block):
-            calls.append(len(parts))
-            parts.append(tool_call(block, format, next(names)))
+            said.append(_call(block, format))
         elif is_result(block):
-            number = next(answered)
-            call = number if not isinstance(number, int) else parts[calls[number]] if number < len(calls) else None
-            if call is None or call["toolCallId"] in done:
-                parts.append(data_part(format, block["type"], block))
-                continue
-            done.add(call["toolCallId"])
-            if isinstance(number, int):
-                parts[calls[number]] = _answered(call, block, format)
-            else:
-                parts.append(_answered(call, block, format))
+            said.append(_result(block, format))
         else:
-            parts += _plain(block, format)
-    return parts
+            said += _plain(block, format)
+    return said
 
 
-def tool_call(block: dict[str, Any], format: str, name: str) -> Part:
-    """The part of a call. `name` is its `toolCallId`."""
+def _call(block: dict[str, Any], format: str) -> Call:
     about: dict[str, Any] = without(block, ("type", "id", "name", "input"))
-    if name != block["id"]:
-        about["toolCallId"] = block["id"]
     if block["type"] != "tool_use":
         about["type"] = block["type"]
     more: dict[str, Any] = {"callProviderMetadata": {format: about}} if about else {}
     if block["type"] == "server_tool_use":
         more["providerExecuted"] = True
-    return call_part(block["name"], name, block.get("input"), **more)
+    return Call(block["id"], block["name"], block.get("input"), more, format)
 
 
-def _answered(call: Part, block: dict[str, Any], format: str) -> Part:
-    output = block.get("content")
-    failed = block.get("is_error") is True
-    part = error_part(call, output) if failed else result_part(call, output)
-    about = without(block, ("type", "tool_use_id", "content", *(["is_error"] if failed else [])))
-    if about.get("is_error") is False:
-        del about["is_error"]
-    if about:
-        part["resultProviderMetadata"] = {**part.get("resultProviderMetadata", {}), format: about}
-    return part
+def _result(block: dict[str, Any], format: str) -> Result:
+    failed = block.get("is_error")
+    about = without(block, ("type", "tool_use_id", "content", *(["is_error"] if isinstance(failed, bool) else [])))
+    alone = data_part(format, block["type"], block)
+    said = {format: about} if about else {}
+    return Result(block["tool_use_id"], block.get("content"), alone, failed is True, said)
 
 
 def _plain(block: Any, format: str) -> Iterator[Part]:

@@ -8,15 +8,13 @@ shown branch are settled here, for all in the same way:
   else gets an id as if it had none. Both are named.
 - Parents are mended by the rules of `conversation`; the order is that of the file, parents first.
 - What hangs on a message that is left out hangs on the nearest one above it that is kept.
-- Calls and results are paired by the rules of `tools`. A result in the message of its call is one part with it; one in
-  a later message is a part of its own there, with the call's name and input. One without a call, and one more of a call
-  that has its result in that message already, is kept as data.
+- Calls and results are paired by the rules of `tools`.
 - A message without a time has that of the nearest one above it, else the conversation's, else 1970.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -26,62 +24,20 @@ import attrs
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.identities import Identities, content_id
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import Part, call_part, error_part, pair, result_part
+from eventstore.exchange.spool import Spool
+from eventstore.exchange.tools import Call, Pairs, Part, Place, Result, Said, pair, woven
 from eventstore.exchange.values import EPOCH, usable
 
 EMPTY: Final = "it is empty"
 
 
-class Place(Enum):
+class Hung(Enum):
     """A place that isn't named but told by the order."""
 
     PREVIOUS = "the message before"
 
 
-PREVIOUS: Final = Place.PREVIOUS
-
-
-@attrs.frozen
-class Call:
-    """A tool's call, which stands in a message for the part that it becomes. `more` are other keys of the part."""
-
-    call_id: Any
-    tool: Any
-    input: Any
-    more: Mapping[str, Any] = attrs.field(factory=dict)
-
-    def name(self, key: str, number: int) -> str:
-        """The id; of a call without any one by its place, which nothing answers."""
-        return self.call_id if isinstance(self.call_id, str) and self.call_id else f"{key}/{number}"
-
-    def to_part(self, name: str) -> Part:
-        """The part, under the name that the call has in its conversation."""
-        return call_part(
-            self.tool if isinstance(self.tool, str) and self.tool else "unknown", name, self.input, **self.more
-        )
-
-
-@attrs.frozen
-class Result:
-    """What came of a call. `alone` is the part that it becomes if it has no call, or isn't its first."""
-
-    call_id: Any
-    output: Any
-    alone: Part
-    failed: bool = False
-    more: Mapping[str, Any] = attrs.field(factory=dict)
-
-    def name(self) -> str:
-        """The id of its call."""
-        return self.call_id if isinstance(self.call_id, str) else ""
-
-    def to_part(self, call: Part) -> Part:
-        """The call's part with this result."""
-        answered = error_part(call, self.output) if self.failed else result_part(call, self.output)
-        return {**answered, **self.more}
-
-
-Said: TypeAlias = Part | Call | Result
+PREVIOUS: Final = Hung.PREVIOUS
 
 
 @attrs.define
@@ -104,18 +60,30 @@ class Told:
     listed: Sequence[str] = ()
 
 
-class _Ids:
-    """The messages of a conversation by their ids, in the order of the file."""
+Words: TypeAlias = tuple[Sequence[Said], Any, Any]
+"""(said, content, metadata) of a message."""
 
-    def __init__(self) -> None:
+
+class Assembly:
+    """Messages on their way into a conversation, in the order of the file.
+
+    With a `spool` what they say lies there until their rows are made, so that memory holds only the tree.
+    """
+
+    def __init__(self, spool: Spool | None = None) -> None:
         self.told: dict[str, Told] = {}
-        self.parents: dict[str, str | None] = {}
         self.notes: list[Skipped] = []
+        self.calls: dict[str, list[str]] = {}  # the names of calls and results, of the messages that have any
+        self.results: dict[str, list[str]] = {}
+        self._parents: dict[str, str | None] = {}
+        self._previous: str | None = None
         self._derived = Identities()
+        self._spool = spool
+        self._places: dict[str, int] = {}  # where on the spool
 
-    def add(self, told: Told, previous: str | None) -> str | None:
-        """Gives a message its id; `None` if it is left out because it is there already."""
-        parent = previous if told.parent is PREVIOUS else told.parent
+    def add(self, told: Told) -> str | None:
+        """Takes the next message, under its id or one that it gets; `None` if it is there already."""
+        parent = self._previous if told.parent is PREVIOUS else told.parent
         parent = parent if parent is None or isinstance(parent, str) else repr(parent)
         key = told.id
         if not usable(key):
@@ -123,19 +91,91 @@ class _Ids:
             if told.id not in (None, ""):
                 self.notes.append((f"id {told.id!r}", f"no store takes it: replaced by {key!r}"))
         elif key in self.told:
-            if content_id(None, self.told[key].content) == content_id(None, told.content):
+            if content_id(None, self.words(key)[1]) == content_id(None, told.content):
                 self.notes.append((f"message {key!r}", "it is there a second time: kept once"))
                 return None
             key = self._derive(parent, told.content)
             self.notes.append((f"id {told.id!r}", f"another message has it: replaced by {key!r}"))
-        self.told[key] = told
-        self.parents[key] = parent
+        self._parents[key] = parent
+        self._previous = key
+        self._note_tools(key, told)
+        self._put(key, told)
         return str(key)
+
+    def _put(self, key: str, told: Told) -> None:
+        self.told[key] = told
+        if self._spool is not None:
+            self._places[key] = len(self._spool)
+            self._spool.append((told.said, told.content, told.metadata))
+            told.said, told.content, told.metadata = (), None, None
+
+    def say(self, key: str, said: Sequence[Said]) -> None:
+        """Lets the message `key` say something else, with the same calls and results."""
+        told = self.told[key]
+        _, told.content, told.metadata = self.words(key)
+        told.said = said
+        self._put(key, told)
+
+    def children(self) -> dict[str | None, list[str]]:
+        """What hangs on each message so far, by what they say; the roots under `None`."""
+        below: dict[str | None, list[str]] = {}
+        for key, parent in self._parents.items():
+            below.setdefault(parent if parent in self.told else None, []).append(key)
+        return below
+
+    def words(self, key: str) -> Words:
+        """What the message `key` says."""
+        if self._spool is not None:
+            found: Words = self._spool[self._places[key]]
+            return found
+        told = self.told[key]
+        return told.said, told.content, told.metadata
 
     def _derive(self, parent: str | None, content: Any) -> str:
         while (key := self._derived.derive(parent, content)) in self.told:
             continue
         return key
+
+    def _note_tools(self, key: str, told: Told) -> None:
+        for said in told.said:
+            if isinstance(said, Call):
+                names = self.calls.setdefault(key, [])
+                names.append(said.name(key, len(names)))
+            elif isinstance(said, Result):
+                self.results.setdefault(key, []).append(said.name())
+
+    def conversation(
+        self,
+        session_id: str,
+        metadata: dict[str, Any],
+        *,
+        current: Any = PREVIOUS,
+        otherwise: datetime | None = None,
+        skipped: Iterable[Skipped] = (),
+        digest: str | None = None,
+    ) -> Conversation:
+        """The conversation of these messages, see `assemble`."""
+        told = self.told
+        forest = Forest.of(self._parents, {key: each.listed for key, each in told.items() if each.listed})
+        kept = [key for key in forest.order if told[key].left_out is None]
+        times = {key: each.created_at for key, each in told.items() if each.created_at}
+        asked = {key for key, each in told.items() if each.role == "user" and key not in self.results}
+        pairs = pair(forest.order, forest.parents, self.calls, self.results, asked)
+        rows, hung = forest.plant(kept, times, otherwise or EPOCH, _Messages(self, pairs).message)
+        notes = [*skipped, *self.notes, *forest.skipped, *pairs.skipped]
+        notes += [(f"message {key!r}", why) for key in forest.order if (why := told[key].left_out) is not None]
+        shown = self._previous if current is PREVIOUS else current
+        if shown is not None and (not isinstance(shown, str) or shown not in told):
+            notes.append((f"current message {shown!r}", "it is not in the file"))
+        return Conversation(
+            session_id,
+            metadata,
+            rows,
+            forest.standing(kept).get(shown) if isinstance(shown, str) else None,
+            tuple(notes),
+            elsewhere=forest.missing(hung),
+            digest=digest,
+        )
 
 
 def assemble(
@@ -153,82 +193,42 @@ def assemble(
     `current` is the id of the message that is shown last, `None` if the file names none; as it is, the last one told.
     `otherwise` is the time of messages without any. `digest` stands for all that the file says of it.
     """
-    ids = _Ids()
-    previous: str | None = None
+    assembly = Assembly()
     for each in told:
-        previous = ids.add(each, previous) or previous
-    children = {key: each.listed for key, each in ids.told.items() if each.listed}
-    forest = Forest.of(ids.parents, children)
-    kept = [key for key in forest.order if ids.told[key].left_out is None]
-    times = {key: each.created_at for key, each in ids.told.items() if each.created_at}
-    tools = _Tools(forest, ids.told)
-    rows, hung = forest.plant(kept, times, otherwise or EPOCH, lambda key: _message(key, ids.told[key], tools))
-    notes = [*skipped, *ids.notes, *forest.skipped, *tools.pairs.skipped]
-    notes += [(f"message {key!r}", why) for key in forest.order if (why := ids.told[key].left_out) is not None]
-    shown = previous if current is PREVIOUS else current
-    if shown is not None and (not isinstance(shown, str) or shown not in forest.parents):
-        notes.append((f"current message {shown!r}", "it is not in the file"))
-    return Conversation(
-        session_id,
-        metadata,
-        rows,
-        forest.standing(kept).get(shown) if isinstance(shown, str) else None,
-        tuple(notes),
-        elsewhere=forest.missing(hung),
-        digest=digest,
+        assembly.add(each)
+    return assembly.conversation(
+        session_id, metadata, current=current, otherwise=otherwise, skipped=skipped, digest=digest
     )
 
 
-# ---- messages, their calls paired with their results
+@attrs.frozen
+class _Messages:
+    """The messages of an assembly as a store takes them, their calls paired with their results."""
 
+    assembly: Assembly
+    pairs: Pairs
 
-class _Tools:
-    """The calls and results of a conversation, each message's in its own order, and which belong together."""
+    def message(self, key: str) -> dict[str, Any]:
+        """The message `key`."""
+        said, _, metadata = self.assembly.words(key)
+        role = self.assembly.told[key].role
+        message = {"id": key, "role": role if usable(role) else "unknown", "parts": self._parts(key, said)}
+        if metadata is not None and metadata != {}:
+            message["metadata"] = metadata
+        return message
 
-    def __init__(self, forest: Forest, told: Mapping[str, Told]) -> None:
-        self.calls: dict[str, list[Call]] = {}  # only of messages that have any
-        self.results: dict[str, list[Result]] = {}
-        for key in forest.order:
-            for said in told[key].said:
-                if isinstance(said, Call):
-                    self.calls.setdefault(key, []).append(said)
-                elif isinstance(said, Result):
-                    self.results.setdefault(key, []).append(said)
-        names = {key: [call.name(key, at) for at, call in enumerate(calls)] for key, calls in self.calls.items()}
-        answered = {key: [result.name() for result in results] for key, results in self.results.items()}
-        asked = {key for key, each in told.items() if each.role == "user" and key not in answered}
-        self.pairs = pair(forest.order, forest.parents, names, answered, asked)
-
-    def call_part(self, place: tuple[str, int]) -> Part:
-        """The part of a call without its result."""
-        return self.calls[place[0]][place[1]].to_part(self.pairs.names[place])
-
-    def parts_of(self, key: str) -> tuple[list[Part], list[Part | None]]:
-        """The parts of a message's calls, and of its results; a result that its call's part took is `None`."""
-        calls = [self.call_part((key, number)) for number in range(len(self.calls.get(key, ())))]
-        results: list[Part | None] = []
-        done: set[tuple[str, int]] = set()
-        for number, result in enumerate(self.results.get(key, ())):
+    def _parts(self, key: str, said: Sequence[Said]) -> list[Part]:
+        calls, results = self.assembly.calls.get(key, ()), self.assembly.results.get(key, ())
+        answered: list[int | Part | None] = []
+        for number in range(len(results)):
             place = self.pairs.calls.get((key, number))
-            if place is None or place in done:
-                results.append(result.alone)
-                continue
-            done.add(place)
-            if place[0] == key:
-                calls[place[1]] = result.to_part(calls[place[1]])
-                results.append(None)
+            if place is None or place[0] == key:
+                answered.append(None if place is None else place[1])
             else:
-                results.append(result.to_part(self.call_part(place)))
-        return calls, results
+                answered.append(self._call(place))
+        return woven(said, [self.pairs.names[key, number] for number in range(len(calls))], answered)
 
-
-def _message(key: str, told: Told, tools: _Tools) -> dict[str, Any]:
-    """The message `key` as a store takes it."""
-    of_calls, of_results = tools.parts_of(key)
-    calls, results = iter(of_calls), iter(of_results)
-    parts: list[Part | None] = []
-    for said in told.said:
-        parts.append(next(calls) if isinstance(said, Call) else next(results) if isinstance(said, Result) else said)
-    role = told.role if usable(told.role) else "unknown"
-    message = {"id": key, "role": role, "parts": [part for part in parts if part is not None]}
-    return message if told.metadata in (None, {}) else {**message, "metadata": told.metadata}
+    def _call(self, place: Place) -> Part:
+        """The part of an earlier message's call, without its result."""
+        calls = [said for said in self.assembly.words(place[0])[0] if isinstance(said, Call)]
+        return calls[place[1]].to_part(self.pairs.names[place])

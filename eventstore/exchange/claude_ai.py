@@ -23,24 +23,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
 import attrs
 
-from eventstore.exchange.anthropic_parts import Tools, blocks_of, express, is_call, is_result
+from eventstore.exchange.anthropic_parts import blocks_of, said_by
+from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
 from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Skipped
 from eventstore.exchange.elements import first_objects, read_elements
-from eventstore.exchange.identities import Identities
-from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import Pairs, Part, data_part, pair
-from eventstore.exchange.values import EPOCH, list_of, object_of, time_of_text, usable, without
+from eventstore.exchange.tools import data_part
+from eventstore.exchange.values import list_of, object_of, time_of_text, usable, without
 
 FORMAT: Final = "claude-ai"
 NO_PARENT: Final = "00000000-0000-4000-8000-000000000000"
 _ROLES: Final = {"human": "user"}
-_HELD: Final = ("uuid", "text", "content", "sender", "created_at", "attachments", "files", "parent_message_uuid")
+_FILES: Final = (("attachments", "attachment"), ("files", "file"))
+_CONTENT: Final = ("sender", "text", "content", "attachments", "files")
+"""What makes a message another one."""
+_HELD_WITHOUT_TIME: Final = frozenset((*_CONTENT, "uuid", "parent_message_uuid"))
+_HELD: Final = _HELD_WITHOUT_TIME | {"created_at"}
+_BETWEEN: Final = ("", "\n", "\n\n", " ")
+"""What may stand between the texts of the blocks where `text` repeats them."""
 
 
 def recognises(head: bytes) -> bool:
@@ -101,180 +105,93 @@ def _about(found: Mapping[str, Any]) -> dict[str, Any]:
     return {**about, FORMAT: {key: value for key, value in found.items() if key not in held}}
 
 
+# ---- one conversation
+
+
+def _conversations(found: Mapping[str, Any], place: str, digest: str) -> Iterator[Conversation]:
+    skipped: list[Skipped] = []
+    told = list(_told(found["chat_messages"], skipped))
+    if all(each.left_out for each in told):
+        skipped.append((f"conversation {place[1:]}", "it has no messages"))
+    shown = found.get("current_leaf_message_uuid")
+    read = assemble(
+        _session_id(found, place),
+        _about(found),
+        told,
+        current=shown if shown is not None and any(each.id == shown for each in told) else PREVIOUS,
+        otherwise=time_of_text(found.get("created_at")) or time_of_text(found.get("updated_at")),
+        skipped=skipped,
+        digest=digest,
+    )
+    yield attrs.evolve(read, session_id=_session_id(found, read.rows[0].message["id"] if read.rows else place))
+
+
+def _told(messages: list[Any], skipped: list[Skipped]) -> Iterator[Told]:
+    """The messages, with their parents as they name them."""
+    is_tree = any("parent_message_uuid" in object_of(message) for message in messages)
+    known: set[Any] = set()
+    for number, message in enumerate(messages, 1):
+        if not isinstance(message, dict):
+            skipped.append((f"message {number}", "it isn't an object"))
+            continue
+        parent: Any = PREVIOUS
+        if is_tree:
+            parent = message.get("parent_message_uuid")
+            if not isinstance(parent, str):
+                what = f"parent of {message.get('uuid')!r}"
+                skipped += [(what, "it names none: hung under the message before it")] if known else []
+                parent = PREVIOUS
+            elif parent == NO_PARENT:
+                parent = None
+        uuid = message.get("uuid")
+        name = uuid if usable(uuid) else None
+        yield _message(message, parent, name, name is None or name in known)
+        known.add(name)
+
+
 # ---- one message
 
 
-@attrs.define
-class _Node:
-    """A message: its blocks, in which every call and result has an id, and its own parent, `None` for none named."""
-
-    id: str
-    message: Mapping[str, Any]
-    blocks: list[Any]
-    parent: str | None = None
-
-    @classmethod
-    def of(cls, id: str, message: Mapping[str, Any]) -> _Node:
-        """The message under the id `id`."""
-        return cls(id, message, _numbered(blocks_of(message.get("content")), id))
-
-    def files(self) -> list[Part]:
-        """What it names beside its content."""
-        return [
-            data_part(FORMAT, kind, entry)
-            for field, kind in (("attachments", "attachment"), ("files", "file"))
-            for entry in list_of(self.message.get(field))
-        ]
-
-    def parts(self, tools: Tools) -> list[Part]:
-        """Its parts, files last."""
-        said = express(self.blocks, FORMAT, tools)
-        text = self.message.get("text")
-        if text and not isinstance(text, str):
-            said.append(data_part(FORMAT, "text", text))
-        elif text and not any(part["type"] == "text" for part in said):
-            said.append({"type": "text", "text": text})
-        return [*said, *self.files()]
-
-    def is_empty(self) -> bool:
-        """Whether it says nothing at all."""
-        return (
-            not self.message.get("text")
-            and not self.files()
-            and not any(block not in ("", None) and not _is_empty_text(block) for block in self.blocks)
-        )
-
-    def to_message(self, parts: list[Part]) -> dict[str, Any]:
-        """The message as a store takes it."""
-        sender, text = self.message.get("sender"), self.message.get("text")
-        role = _ROLES.get(sender, sender) if isinstance(sender, str) and usable(sender) else "unknown"
-        about = without(self.message, _HELD)
-        if self.message.get("uuid") not in (self.id, None):
-            about["uuid"] = self.message["uuid"]
-        texts = [part["text"] for part in parts if part["type"] == "text"]
-        if (
-            isinstance(text, str)
-            and text
-            and text not in ("".join(texts), "\n".join(texts), "\n\n".join(texts), " ".join(texts))
-        ):
-            about["text"] = text
-        return {"id": self.id, "role": role, "parts": parts, "metadata": {FORMAT: about}}
+def _message(message: dict[str, Any], parent: Any, name: str | None, renamed: bool) -> Told:
+    """What a message says. `name` is its own id, if it has one; `renamed`, that it gets another one."""
+    said = said_by(_numbered(blocks_of(message.get("content")), name), FORMAT)
+    texts = [part["text"] for part in said if isinstance(part, dict) and part["type"] == "text"]
+    text, sender, when = message.get("text"), message.get("sender"), time_of_text(message.get("created_at"))
+    about = without(message, _HELD if when else _HELD_WITHOUT_TIME)
+    if renamed and message.get("uuid") is not None:
+        about["uuid"] = message["uuid"]
+    if text and not isinstance(text, str):
+        said.append(data_part(FORMAT, "text", text))
+    elif text and not texts:
+        said.append({"type": "text", "text": text})
+    elif text and not any(text == between.join(texts) for between in _BETWEEN):
+        about["text"] = text
+    for field, kind in _FILES:
+        said += [data_part(FORMAT, kind, entry) for entry in list_of(message.get(field))]
+    return Told(
+        message.get("uuid"),
+        _ROLES.get(sender, sender) if isinstance(sender, str) else None,
+        said,
+        [message.get(field) for field in _CONTENT],
+        parent,
+        {FORMAT: about},
+        when,
+        None if said else EMPTY,
+    )
 
 
-def _is_empty_text(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and block.get("text") == ""
-
-
-def _numbered(blocks: list[Any], id: str) -> list[Any]:
+def _numbered(blocks: list[Any], name: str | None) -> list[Any]:
     """Blocks in which calls and results without an id have one: by their place, a result that of the call before it."""
+    if all(object_of(block).get("type") == "text" for block in blocks):
+        return blocks
     result: list[Any] = []
     waiting: list[str] = []
     for place, block in enumerate(blocks):
         kind = object_of(block).get("type")
         if kind == "tool_use" and block.get("id") in (None, ""):
-            waiting.append(f"{id}:{place}")
+            waiting.append(f"{name or 'call'}:{place}")
             block = {**block, "id": waiting[-1]}
         elif kind == "tool_result" and block.get("tool_use_id") in (None, "") and waiting:
             block = {**block, "tool_use_id": waiting.pop(0)}
         result.append(block)
     return result
-
-
-# ---- one conversation
-
-
-def _conversations(found: Mapping[str, Any], place: str, digest: str) -> Iterator[Conversation]:
-    nodes, skipped = _nodes(found["chat_messages"])
-    forest = Forest.of({id: node.parent for id, node in nodes.items()})
-    kept = [id for id, node in nodes.items() if not node.is_empty()]
-    skipped += forest.skipped
-    skipped += [(f"message {id!r}", "it is empty") for id, node in nodes.items() if node.is_empty()]
-    pairs = pair(
-        forest.order,
-        forest.parents,
-        {id: [block["id"] for block in node.blocks if is_call(block)] for id, node in nodes.items()},
-        {id: [block["tool_use_id"] for block in node.blocks if is_result(block)] for id, node in nodes.items()},
-        [id for id, node in nodes.items() if node.message.get("sender") == "human"],
-    )
-    times = {id: when for id, node in nodes.items() if (when := time_of_text(node.message.get("created_at")))}
-    rows, hung = forest.plant(kept, times, _time(found), lambda node: _message(nodes, node, pairs))
-    current = found.get("current_leaf_message_uuid")
-    shown = forest.standing(kept).get(current if current in nodes else next(reversed(nodes), ""))
-    if not rows:
-        skipped.append((f"conversation {place[1:]}", "it has no messages"))
-    yield Conversation(
-        _session_id(found, next(iter(rows.ids), place)),
-        _about(found),
-        rows,
-        shown,
-        (*skipped, *pairs.skipped),
-        elsewhere=forest.missing(hung),
-        digest=digest,
-    )
-
-
-def _time(found: Mapping[str, Any]) -> datetime:
-    return time_of_text(found.get("created_at")) or time_of_text(found.get("updated_at")) or EPOCH
-
-
-def _nodes(messages: list[Any]) -> tuple[dict[str, _Node], list[Skipped]]:
-    """The messages by their ids, with their parents as they name them."""
-    skipped: list[Skipped] = []
-    nodes: dict[str, _Node] = {}
-    identities = Identities()
-    is_tree = any("parent_message_uuid" in object_of(message) for message in messages)
-    before: str | None = None
-    for number, message in enumerate(messages, 1):
-        if not isinstance(message, dict):
-            skipped.append((f"message {number}", "it isn't an object"))
-            continue
-        uuid = message.get("uuid")
-        id = str(uuid)
-        if not usable(uuid):
-            id = identities.derive(before, _content(message))
-        elif id in nodes:
-            if _content(nodes[id].message) == _content(message):
-                continue
-            what = f"message {id!r}"
-            id = identities.derive(id, _content(message))
-            if id in nodes:
-                continue
-            skipped.append((what, f"it is there twice with different contents: the second is {id!r}"))
-        node = nodes[id] = _Node.of(id, message)
-        node.parent = _parent(message, before, skipped) if is_tree else before
-        before = id
-    return nodes, skipped
-
-
-def _content(message: Mapping[str, Any]) -> list[Any]:
-    """What makes a message another one."""
-    return [message.get(field) for field in ("sender", "text", "content", "attachments", "files")]
-
-
-def _parent(message: Mapping[str, Any], before: str | None, skipped: list[Skipped]) -> str | None:
-    parent = message.get("parent_message_uuid")
-    if isinstance(parent, str):
-        return None if parent == NO_PARENT else parent
-    if before is not None:
-        skipped.append((f"parent of {message.get('uuid')!r}", f"it names none: hung under {before!r}, the one before"))
-    return before
-
-
-def _message(nodes: Mapping[str, _Node], id: str, pairs: Pairs) -> dict[str, Any]:
-    node = nodes[id]
-    answered: list[int | Part | None] = []
-    for number in range(sum(map(is_result, node.blocks))):
-        call = pairs.calls.get((id, number))
-        if call is None or call[0] == id:
-            answered.append(None if call is None else call[1])
-        else:
-            answered.append(_call(nodes[call[0]], call[1], pairs))
-    names = [pairs.names[id, number] for number in range(sum(map(is_call, node.blocks)))]
-    return node.to_message(node.parts(Tools(names, answered)))
-
-
-def _call(node: _Node, number: int, pairs: Pairs) -> Part:
-    """A call of an earlier message, for a result that came in another."""
-    calls = [block for block in node.blocks if is_call(block)]
-    [part] = express([calls[number]], FORMAT, Tools([pairs.names[node.id, number]]))
-    return part

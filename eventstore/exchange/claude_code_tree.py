@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 
-from eventstore.exchange.anthropic_parts import Tools, blocks_of, express, is_call
+from eventstore.exchange.anthropic_parts import blocks_of, is_call, said_by
 from eventstore.exchange.claude_code_files import LeafSummary, Transcript
 from eventstore.exchange.claude_code_rows import FORMAT, Row, about
 from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import Pairs, Part, pair
+from eventstore.exchange.tools import Call, Pairs, Part, pair, woven
 from eventstore.exchange.values import EPOCH, object_of
 
 
@@ -151,13 +151,13 @@ class _Building:
             rest |= about(value, self.transcript.shared)
         if len(values) > 1:
             rest["rows"] = self.pieces[id]
-        parts = express(blocks, FORMAT, self._tools(id))
+        parts = woven(said_by(blocks, FORMAT), *self._tools(id))
         return {"id": id, "role": self.rows[id].role, "parts": parts, "metadata": {**metadata, FORMAT: rest}}
 
-    def _tools(self, id: str) -> Tools:
-        """The calls and results of all rows of a message, numbered through."""
+    def _tools(self, id: str) -> tuple[list[str], list[int | Part | None]]:
+        """The calls and results of all rows of a message, numbered through, as `woven` takes them."""
         if not any(self.rows[piece].calls or self.rows[piece].results for piece in self.pieces[id]):
-            return Tools()
+            return [], []
         calls = [(piece, n) for piece in self.pieces[id] for n in range(len(self.rows[piece].calls))]
         numbers = {place: number for number, place in enumerate(calls)}
         answered: list[int | Part | None] = []
@@ -168,14 +168,14 @@ class _Building:
                     answered.append(None if call is None else numbers[call])
                 else:
                     answered.append(self._call(*call))
-        return Tools([self.pairs.names[place] for place in calls], answered)
+        return [self.pairs.names[place] for place in calls], answered
 
     def _call(self, piece: str, number: int) -> Part:
         """A call that an earlier message makes."""
         content = self.transcript.value(self.rows[piece].place)["message"].get("content")
-        block = [block for block in blocks_of(content) if is_call(block)][number]
-        [part] = express([block], FORMAT, Tools([self.pairs.names[piece, number]]))
-        return part
+        [call] = said_by([[block for block in blocks_of(content) if is_call(block)][number]], FORMAT)
+        assert isinstance(call, Call)
+        return call.to_part(self.pairs.names[piece, number])
 
     # ---- beside them
 
@@ -230,7 +230,8 @@ class _Building:
         if isinstance(value.get("summary"), str):
             return str(value["summary"])
         blocks = blocks_of(object_of(value.get("message")).get("content"))
-        return "\n\n".join(part["text"] for part in express(blocks, FORMAT, Tools()) if part["type"] == "text")
+        said = [each for each in said_by(blocks, FORMAT) if isinstance(each, dict) and each["type"] == "text"]
+        return "\n\n".join(part["text"] for part in said)
 
     def _preserved(self, id: str) -> tuple[str, ...]:
         """What the compaction of a summary left as it was, by the row that marks it."""

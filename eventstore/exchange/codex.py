@@ -4,7 +4,7 @@
 and its result are items of their own, and stay messages of their own. A turn may have hundreds of them, it is imported
 while it still runs, and a compaction may cut through it. A result's part repeats its call's `input`; the message has
 the role `tool`. The roles are the items', `developer` being `system`. `event_msg` rows say the same once more, for a
-screen, and are left out; so is what holds no content. See `codex_items` for the parts.
+screen, and are left out; so is what holds no content. See `response_items` for the parts.
 
 - Its id is the item's own, else one that is derived (`identities`); the second of two different items with one id gets
   a derived one, too.
@@ -22,36 +22,25 @@ are named in `skipped`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
 import attrs
 
-from eventstore.exchange.codex_items import (
-    FORMAT,
-    NO_ITEMS,
-    call_id_of,
-    call_of,
-    is_call,
-    is_result,
-    kind_of,
-    parts_of,
-    role_of,
-    text_of,
-)
+from eventstore.exchange.assembling import EMPTY, Assembly, Told
 from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Transcripts
-from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
-from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import pair
+from eventstore.exchange.response_items import express, id_of, kind_of
+from eventstore.exchange.spool import Spool
+from eventstore.exchange.tools import data_part
 from eventstore.exchange.values import EPOCH, list_of, object_of, time_of_text, usable, without
 
-__all__ = ["FORMAT", "find", "read", "recognises"]
-
-_ROWS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+FORMAT: Final = "codex"
+_ROWS: Final = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_NO_ITEMS: Final = ("token_count", "ghost_snapshot")  # what stands among the items and says nothing
 
 
 def recognises(head: bytes) -> bool:
@@ -69,48 +58,32 @@ def _session_of(row: Any) -> str | None:
 
 
 @attrs.define
-class _Item:
-    """What is remembered of an item: where its row is, and what it calls or answers."""
-
-    at: int
-    time: datetime | None
-    role: str
-    model: str | None
-    call: str | None = None
-    answers: str | None = None
-    empty: bool = False
-
-
-@attrs.define
 class _Reading:
     """A rollout that is read."""
 
-    lines: Lines
-    items: dict[str, _Item] = attrs.field(factory=dict)
+    assembly: Assembly = attrs.field(factory=lambda: Assembly(Spool()))
     about: dict[str, Any] = attrs.field(factory=dict)
     meta: dict[str, Any] | None = None
     skipped: list[Skipped] = attrs.field(factory=list)
     others: Counter[str] = attrs.field(factory=Counter)
     summaries: list[tuple[str, str, datetime | None]] = attrs.field(factory=list)  # (last message, text, time)
-    names: dict[str, str] = attrs.field(factory=dict)  # call -> its toolCallId
-    calls: dict[str, str] = attrs.field(factory=dict)  # result -> its call
-    _model: str | None = None
-    _identities: Identities = attrs.field(factory=Identities)
+    _kept: str | None = None  # the last message that says something
+    _times: list[datetime] = attrs.field(factory=list)  # the earliest and the latest
 
-    def read(self) -> None:
-        """Reads the rows for the first time."""
-        for line in self.lines:
+    def read(self, lines: Lines) -> None:
+        """Reads the rows."""
+        for line in lines:
             row = line.value
             if line.fault is not None or not isinstance(row, dict):
                 self.skipped.append(line.skipped())
                 continue
             kind, payload = row.get("type"), row.get("payload")
             if kind == "response_item" and isinstance(payload, dict):
-                self._item(payload, row, line.at)
-            elif "payload" not in row and (usable(row.get("role")) or is_call(row) or kind_of(row).endswith("_output")):
-                self._item(row, row, line.at)
+                self._item(payload, row)
+            elif "payload" not in row and (usable(row.get("role")) or kind_of(row).endswith(("_call", "_output"))):
+                self._item(row, row)
             elif kind == "compacted" and isinstance(payload, dict):
-                self._compacted(payload, row, line.at)
+                self._compacted(payload, row)
             else:
                 self._beside(str(kind or row.get("record_type")), object_of(payload) or row, row)
 
@@ -119,122 +92,86 @@ class _Reading:
         if kind == "session_meta" or (self.meta is None and "payload" not in row and usable(row.get("id"))):
             self.meta = payload if self.meta is None else self.meta
         elif kind == "turn_context" and isinstance(payload.get("model"), str):
-            self._model = payload["model"]
+            self.about["model"] = payload["model"]
         elif kind == "event_msg" and isinstance(payload.get("thread_name"), str) and payload["thread_name"]:
             self.about["title"] = payload["thread_name"]
         elif kind not in ("turn_context", "event_msg"):
             self.others[kind] += 1
 
-    def _item(self, item: Mapping[str, Any], row: Mapping[str, Any], at: int) -> None:
-        if kind_of(item) in NO_ITEMS:
+    def _item(self, item: dict[str, Any], row: dict[str, Any]) -> None:
+        if kind_of(item) in _NO_ITEMS:
             self.others[kind_of(item)] += 1
             return
-        before = next(reversed(self.items), None)
-        id = str(item["id"]) if usable(item.get("id")) else self._identities.derive(before, item)
-        if id in self.items:
-            if object_of(_item_of(self.lines.value(self.items[id].at))) == item:
-                return
-            what = f"message {id!r}"
-            id = self._identities.derive(before, item)
-            self.skipped.append((what, f"it is there twice with different contents: the second is {id!r}"))
-        time = time_of_text(row.get("timestamp")) or time_of_text(item.get("timestamp"))
-        found = _Item(at, time, role_of(item), self._model)
-        if is_call(item):
-            found.call = call_id_of(item, id)
-        elif is_result(item):
-            found.answers = item["call_id"]
-        else:
-            found.empty = not parts_of(item, None, None)
-        self.items[id] = found
+        found = express(item, FORMAT)
+        model = {"model": self.about["model"]} if found.role == "assistant" and self.about.get("model") else {}
+        when = time_of_text(row.get("timestamp")) or time_of_text(item.get("timestamp"))
+        left_out = None if found.said else EMPTY
+        metadata = {**model, FORMAT: found.rest}
+        self._add(
+            Told(id_of(item), found.role, found.said, item, metadata=metadata, created_at=when, left_out=left_out)
+        )
 
-    def _compacted(self, payload: dict[str, Any], row: dict[str, Any], at: int) -> None:
-        texts = [text for item in list_of(payload.get("replacement_history")) if (text := text_of(item).strip())]
-        message = payload.get("message")
+    def _compacted(self, payload: dict[str, Any], row: dict[str, Any]) -> None:
+        texts = [text for item in list_of(payload.get("replacement_history")) if (text := _text_of(item).strip())]
+        message, when = payload.get("message"), time_of_text(row.get("timestamp"))
         text = "\n\n".join(texts) or (message.strip() if isinstance(message, str) else "")
-        time, before = time_of_text(row.get("timestamp")), next(reversed(self.items), None)
-        if text and before is not None:
-            self.summaries.append((before, text, time))
+        if text and self._kept is not None:
+            self.summaries.append((self._kept, text, when))
         else:
-            id = self._identities.derive(before, payload)
-            self.items[id] = _Item(at, time, "system", None)
+            part = data_part(FORMAT, "compacted", {**payload, "type": "compacted"})
+            self._add(Told(None, "system", [part], payload, metadata={FORMAT: {}}, created_at=when))
 
-    # ---- the second time
+    def _add(self, told: Told) -> None:
+        key = self.assembly.add(told)
+        if key is not None and told.left_out is None:
+            self._kept = key
+        if key is not None and told.created_at is not None:
+            times = [*self._times, told.created_at]
+            self._times = [min(times), max(times)]
+
+    # ---- what they are together
 
     def conversation(self) -> Conversation:
         """The conversation that the rows are."""
-        order = [*self.items]
-        parents = dict(zip(order, [None, *order], strict=False))
-        forest = Forest.of(parents)
-        self._pair(forest)
-        kept = {id for id, item in self.items.items() if not item.empty}
-        times = {id: item.time for id, item in self.items.items() if item.time}
         meta = self.meta or {}
-        otherwise = time_of_text(meta.get("timestamp")) or min(times.values(), default=EPOCH)
-        rows, _ = forest.plant(kept, times, otherwise, self._message)
-        self.skipped += [(f"message {id!r}", "it is empty") for id in order if id not in kept]
-        self.skipped += [
-            (f"rows of type {kind!r} ({count})", "they hold no message") for kind, count in self.others.items()
-        ]
-        return Conversation(
-            f"{FORMAT}:{meta['id'] if usable(meta.get('id')) else next(iter(rows.ids), 'empty')}",
-            self._about(meta, times),
-            rows,
-            rows.ids[-1] if rows else None,
-            (*self.skipped, *([] if rows else [("the session", "it has no messages")])),
-            tuple(self._summaries(forest.standing(kept), rows.ids, times)),
+        read = self.assembly.conversation(
+            f"{FORMAT}:{meta.get('id')}",
+            self._about(meta),
+            otherwise=time_of_text(meta.get("timestamp")) or next(iter(self._times), None),
+            skipped=self.skipped,
+        )
+        first = read.rows[0].message["id"] if read.rows else "empty"
+        others = [(f"rows of type {kind!r} ({count})", "they hold no message") for kind, count in self.others.items()]
+        nothing = [] if read.rows else [("the session", "it has no messages")]
+        return attrs.evolve(
+            read,
+            session_id=read.session_id if usable(meta.get("id")) else f"{FORMAT}:{first}",
+            skipped=(*read.skipped, *others, *nothing),
+            summaries=tuple(self._summaries(first)),
         )
 
-    def _about(self, meta: dict[str, Any], times: dict[str, datetime]) -> dict[str, Any]:
+    def _about(self, meta: dict[str, Any]) -> dict[str, Any]:
         about = dict(self.about)
-        if self._model is not None:
-            about["model"] = self._model
-        if times:
-            about |= {"created_at": min(times.values()).isoformat(), "updated_at": max(times.values()).isoformat()}
+        if self._times:
+            about |= {"created_at": self._times[0].isoformat(), "updated_at": self._times[-1].isoformat()}
         return {**about, FORMAT: without(meta, ("id",))}
 
-    def _summaries(self, standing: dict[str, str], ids: Sequence[str], times: dict[str, datetime]) -> Iterator[Summary]:
-        for before, text, time in self.summaries:
-            if before in standing:
-                yield Summary(ids[0], standing[before], text, time or times.get(before, EPOCH))
-
-    def _pair(self, forest: Forest) -> None:
-        pairs = pair(
-            forest.order,
-            forest.parents,
-            {id: (item.call,) for id, item in self.items.items() if item.call is not None},
-            {id: (item.answers,) for id, item in self.items.items() if item.answers is not None},
-            {id for id, item in self.items.items() if item.role == "user"},
-        )
-        self.names = {id: name for (id, _), name in pairs.names.items()}
-        self.calls = {result: call for (result, _), (call, _) in pairs.calls.items()}
-        self.skipped += pairs.skipped
-
-    def _message(self, id: str) -> dict[str, Any]:
-        found = self.items[id]
-        row = self.lines.value(found.at)
-        item = _item_of(row)
-        call = None
-        if (caller := self.calls.get(id)) is not None:
-            call = call_of(_item_of(self.lines.value(self.items[caller].at)), self.names[caller])
-        metadata: dict[str, Any] = {"model": found.model} if found.model and found.role == "assistant" else {}
-        rest = without(item, ("type", "role", "content", "id")) if kind_of(item) == "message" else {}
-        if item.get("role") != found.role and usable(item.get("role")):
-            rest["role"] = item["role"]
-        parts = parts_of(item, self.names.get(id), call)
-        return {"id": id, "role": found.role, "parts": parts, "metadata": {**metadata, FORMAT: rest}}
+    def _summaries(self, first: str) -> Iterator[Summary]:
+        for last, text, time in self.summaries:
+            yield Summary(first, last, text, time or self.assembly.told[last].created_at or EPOCH)
 
 
-def _item_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The item that a row holds; a compaction is one by its type."""
-    if row.get("type") == "compacted":
-        return {**row["payload"], "type": "compacted"}
-    payload = row.get("payload")
-    return payload if isinstance(payload, dict) else row
+def _text_of(item: Any) -> str:
+    """The text of a message, to stand in a summary; of what else there may be, nothing."""
+    if kind_of(object_of(item)) != "message":
+        return ""
+    said = express(item, FORMAT).said
+    return "\n".join(part["text"] for part in said if isinstance(part, dict) and part["type"] == "text")
 
 
 def _conversation(lines: Lines) -> Conversation:
-    reading = _Reading(lines)
-    reading.read()
+    reading = _Reading()
+    reading.read(lines)
     return reading.conversation()
 
 

@@ -34,16 +34,17 @@ Skipped: TypeAlias = tuple[str, str]
 class InvalidExport(EventStoreError, ValueError):
     """A file isn't an export that can be read: torn, not JSON, or of an unknown kind.
 
-    `path` is the file, `line` (from 1) where it stops making sense, `reason` what was wanted and found there.
+    `path` is the file, `line` (from 1) where it stops making sense, `None` where that is no matter of a line, `reason`
+    what was wanted and found there.
     """
 
-    def __init__(self, path: str | os.PathLike[str], line: int, reason: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], line: int | None, reason: str) -> None:
         self.path = os.fspath(path)
         self.line = line
         self.reason = reason
-        super().__init__(f"{self.path}, line {line}: {reason}")
+        super().__init__(f"{self.path}{'' if line is None else f', line {line}'}: {reason}")
 
-    def __reduce__(self) -> tuple[type[InvalidExport], tuple[str, int, str]]:
+    def __reduce__(self) -> tuple[type[InvalidExport], tuple[str, int | None, str]]:
         return InvalidExport, (self.path, self.line, self.reason)
 
 

@@ -31,6 +31,7 @@ LARGEST = 1 << 29  # characters of one value: what is larger is no conversation
 CUT = 2  # a number that goes on behind the buffer can look whole with so many characters behind it: `1e+`
 HEAD = 1 << 16  # bytes that are enough to recognise a file by
 MOST_OBJECTS = 50  # that are looked at to recognise it
+_WHITE = " \t\r\n"
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -51,6 +52,12 @@ def _finite(digits: str) -> float:
 
 
 DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse)
+
+
+def decoded(text: str) -> Any:
+    """The value of a text that is JSON and nothing else. Raises `ValueError` and `RecursionError`."""
+    value, end = DECODER.raw_decode(text)
+    return value if end == len(text) else DECODER.decode(text)  # which says what is wrong
 
 
 @attrs.frozen
@@ -109,6 +116,8 @@ class _Text:
 
     def peek(self) -> str:
         """The next character that isn't white space, `""` at the end of the file. It is not consumed."""
+        if (here := self.buffer[self.at : self.at + 1]) and here not in _WHITE:
+            return here
         while True:
             self.at = _behind_space(self.buffer, self.at)
             if self.at < len(self.buffer) or self._ended:

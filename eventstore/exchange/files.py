@@ -38,7 +38,7 @@ def _name_of(path: str | os.PathLike[str]) -> str:
 
 
 def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
-    return InvalidExport(path, 1, "wanted a file of a known kind in it, found none")
+    return InvalidExport(path, None, "wanted a file of a known kind in it, found none")
 
 
 def import_file(

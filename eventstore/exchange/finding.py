@@ -8,7 +8,7 @@
 
 Each has `find` and `read`, which are what a module for a format offers. Both raise `InvalidExport` where a file makes
 no sense, when they get there, and `OSError` if it can't be read. Only one conversation is in memory at a time, of a
-transcript not even that; what is left out on the way is named in `skipped`.
+transcript and of loose messages not even that; what is left out on the way is named in `skipped`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import attrs
 
 from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Skipped
 from eventstore.exchange.lines import Lines
-from eventstore.exchange.lists import Listed, Names, Value, read_lists, read_values
+from eventstore.exchange.lists import Listed, Value, read_lists, read_values
+from eventstore.exchange.naming import Names
 from eventstore.exchange.sources import digest_of
 from eventstore.exchange.values import usable
 
@@ -89,7 +90,7 @@ class Records:
                 id = self.id_of(found.value)
                 yield Found(f"{self.format}:{id}" if usable(id) else None, (found.digest,), partial(self._made, found))
             elif number == 0:
-                raise InvalidExport(path, 1, f"wanted {self.wanted}, found other JSON")
+                raise InvalidExport(path, None, f"wanted {self.wanted}, found other JSON")
             else:
                 skipped.append((found.where, "it isn't a conversation"))
         yield from left_out(self.format, skipped)
@@ -125,8 +126,9 @@ class Lists:
     def _digests(self, path: Path) -> Iterator[str]:
         """Those of the lists that become a session; one that nobody knows where something can't be read."""
         try:
-            for listed in read_lists(path, self.wanted, self.is_message, self.is_whole, held=False):
-                if listed.digest is not None and any(map(self.is_message, listed.messages)):
+            for listed in read_lists(path, self.wanted, self.is_message, self.is_whole):
+                told = sum(map(bool, map(self.is_message, listed.messages)))
+                if listed.digest is not None and told:
                     yield listed.digest
                 if listed.skipped:
                     yield ""

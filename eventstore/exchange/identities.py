@@ -38,11 +38,15 @@ def content_id(follows: str | None, content: Any) -> str:
 
 
 def _digest(value: Any) -> str:
+    return blake2b(text_of(value), digest_size=16).hexdigest()
+
+
+def text_of(value: Any) -> bytes:
+    """A text of a JSON value: equal ones have the same."""
     try:
-        data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # halves of surrogate pairs, large integers, depth: each value always goes the same way
-        data = _any_depth(value) if strict.too_deep(value) else strict.encode(value).encode()
-    return blake2b(data, digest_size=16).hexdigest()
+        return _any_depth(value) if strict.too_deep(value) else strict.encode(value).encode()
 
 
 def _any_depth(value: Any) -> bytes:

@@ -13,7 +13,7 @@ The lists lie in a file in the ways that `lists` tells. A message hangs on the o
 
 A message's metadata are `model` (as the provider names it), `author` (its `name`), and under `langchain` what else it
 says, but nulls and empty values. There are no times in these files: all messages are of 1970. A list is named by the id
-beside it, or else by its first message: see `lists.Names`.
+beside it, or else by its first message: see `naming`.
 
 Left out and named: messages without content, what a `remove` message names, and what is no message.
 """
@@ -23,12 +23,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Assembly, Told
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.finding import Lists
-from eventstore.exchange.lists import Listed, Names, first_messages
+from eventstore.exchange.lists import Listed, first_messages
+from eventstore.exchange.naming import Names
 from eventstore.exchange.response_items import told_output
-from eventstore.exchange.tools import Part, call_part, data_part, error_part, spelled
+from eventstore.exchange.telling import Telling
+from eventstore.exchange.tools import Call, Part, Result, Said, call_part, data_part, error_part, spelled
 from eventstore.exchange.ui_parts import (
     BYTES,
     IMAGE,
@@ -88,27 +90,23 @@ def _fields(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
-    skipped: list[Skipped] = [*listed.skipped]
-    told: list[Told] = []
+    telling = Telling(names, listed.id(), held=listed.is_held)
     for number, found in enumerate(listed.messages, 1):
         if not _is_message(found):
-            skipped.append((f"message {number} of {listed.where}", "it is no message"))
+            telling.skipped.append((f"message {number} of {listed.where}", "it is no message"))
             continue
         fields = _fields(found)
         if _kind(fields) == REMOVE:
-            skipped += _remove(told, fields.get("id"))
+            telling.skipped += _remove(telling.assembly, fields.get("id"))
         else:
-            told.append(_told(fields))
-    models = [each.metadata["model"] for each in told if "model" in each.metadata]
-    model = models[-1] if models else None
-    yield assemble(
-        names.name(listed.id(), told), listed.metadata(FORMAT, model), told, skipped=skipped, digest=listed.digest
-    )
+            telling.tell([_told(fields)])
+    yield telling.conversation(listed.metadata(FORMAT, telling.model), skipped=listed.skipped, digest=listed.digest)
 
 
-def _remove(told: list[Told], named: Any) -> list[Skipped]:
+def _remove(assembly: Assembly, named: Any) -> list[Skipped]:
     """Leaves out what a `remove` message names, which may be nothing."""
-    found = [each for each in told if named == EVERYTHING or (named is not None and each.id == named)]
+    told = assembly.told
+    found = told.values() if named == EVERYTHING else [told[named]] if isinstance(named, str) and named in told else []
     for each in found:
         each.left_out = "a later message removes it"
     return [] if found else [(f"removal of {named!r}", "no message before it has this id")]

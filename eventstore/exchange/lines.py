@@ -16,7 +16,7 @@ import attrs
 
 from eventstore import strict
 from eventstore.exchange.conversation import Skipped
-from eventstore.exchange.elements import BOM, DECODER, LARGEST
+from eventstore.exchange.elements import BOM, LARGEST, decoded
 from eventstore.exchange.sources import BUFFER, opened
 
 RECENT: Final = 8
@@ -114,12 +114,12 @@ def _skip_line(file: BinaryIO) -> int:
 
 def _value_at(file: BinaryIO, at: int) -> Any:
     file.seek(at)
-    return DECODER.decode(file.readline().removeprefix(BOM if at == 0 else b"").decode().strip())
+    return decoded(file.readline().removeprefix(BOM if at == 0 else b"").decode().strip())
 
 
 def _line(number: int, at: int, said: bytes, *, torn: bool) -> Line:
     try:
-        value = DECODER.decode(said.decode())
+        value = decoded(said.decode())
     except (ValueError, RecursionError) as error:
         how = "it is torn: the file ends inside it" if torn else "it is damaged"
         return Line(number, at, None, f"{how} ({error})")

@@ -14,14 +14,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import attrs
 
-from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.elements import DECODER, LARGEST, first_objects, read_elements
-from eventstore.exchange.identities import content_id
 from eventstore.exchange.lines import read_lines
 from eventstore.exchange.sources import BUFFER, opened
 from eventstore.exchange.times import any_time
@@ -40,15 +39,19 @@ IDS = (
 )
 
 
-@attrs.frozen
+@attrs.define
 class Listed:
-    """A list of messages as it lies in a file: what is said beside it, the messages, what couldn't be read."""
+    """A list of messages as it lies in a file: what is said beside it, the messages, what couldn't be read.
+
+    Where it isn't held, its messages are read while they are walked, once, and `skipped` and `digest` are known then.
+    """
 
     about: dict[str, Any]
-    messages: list[Any]
+    messages: Iterable[Any]
     where: str
-    skipped: tuple[Skipped, ...] = ()
+    skipped: Sequence[Skipped] = ()
     digest: str | None = None  # of the messages and what is said beside them
+    is_held: bool = True
 
     def id(self) -> str | None:
         """The conversation's own id."""
@@ -101,41 +104,58 @@ def read_lists(
     wanted: str,
     is_message: Callable[[Any], bool],
     is_whole: Callable[[Any], bool] = lambda _: False,
-    *,
-    held: bool = True,
 ) -> Iterator[Listed]:
-    """The lists in the file at `path`, one after the other.
+    """The lists in the file at `path`, one after the other: of each all is read before the next is asked for.
 
-    A value of which `is_whole` is true is a list of its own, though it lies among loose messages. Of
-    those only the first is there if they needn't be `held`. Raises
+    Messages that lie in it loosely are one list, which is read from the file while it is walked; what lies among them
+    follows. A value of which `is_whole` is true is a list of its own, though it lies among loose messages. Raises
     `InvalidExport` where a file that isn't JSON Lines is torn, and if there is no message in it, `wanted` being what
     was looked for.
     """
-    loose: list[Any] = []
-    heard = blake2b(digest_size=16)  # of the loose messages
     skipped: list[Skipped] = []
+    values = read_values(path, skipped)
+    loose: Listed | None = None
+    among: list[Listed] = []
     anything = False
-    for found in read_values(path, skipped):
-        where, value, digest = found.where, found.value, found.digest
+
+    def alone(found: Value) -> Iterator[Listed]:
+        """What a value is by itself; nothing for one that has no messages."""
+        value = found.value
         if is_whole(value):
-            yield Listed({}, [value], where, digest=digest)
-        elif is_message(value):
-            if held or not loose:
-                loose.append(value)
-            heard.update(digest.encode())
+            yield Listed({}, [value], found.where, digest=found.digest)
         elif isinstance(value, list):
-            yield Listed({}, value, where, digest=digest)
+            yield Listed({}, value, found.where, digest=found.digest)
         elif isinstance(value, dict) and isinstance(value.get("messages"), list):
             about = {key: said for key, said in value.items() if key != "messages"}
-            yield Listed(about, value["messages"], where, digest=digest)
+            yield Listed(about, value["messages"], found.where, digest=found.digest)
         else:
-            skipped.append((where, f"it is no {wanted}"))
-            continue
-        anything = True
-    if not anything:
-        raise InvalidExport(path, 1, f"wanted a {wanted}, found other JSON")
-    if loose or skipped:
-        yield Listed({}, loose, "the file", tuple(skipped), heard.hexdigest())
+            skipped.append((found.where, f"it is no {wanted}"))
+
+    def walked(first: Value, listed: Listed) -> Iterator[Any]:
+        """The loose messages, from the first one on."""
+        heard = blake2b(digest_size=16)
+        for found in chain([first], values):
+            if is_message(found.value) and not is_whole(found.value):
+                heard.update(found.digest.encode())
+                yield found.value
+            else:
+                among.extend(alone(found))
+        listed.digest = heard.hexdigest()
+
+    for found in values:
+        if is_message(found.value) and not is_whole(found.value):
+            loose = Listed({}, (), "the file", skipped, is_held=False)
+            loose.messages = walked(found, loose)
+            yield loose
+        else:
+            for listed in alone(found):
+                anything = True
+                yield listed
+    yield from among
+    if loose is None and not anything:
+        raise InvalidExport(path, None, f"wanted a {wanted}, found other JSON")
+    if loose is None and skipped:
+        yield Listed({}, (), "the file", skipped)
 
 
 @attrs.frozen
@@ -190,41 +210,3 @@ def is_lines(path: str | os.PathLike[str]) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-class Names:
-    """The session ids of the conversations in one file.
-
-    One without an id of its own is named by its first message that isn't a system message: by its id and its content.
-    A list that goes on where an earlier one of that name ends, or ends there too, is the same conversation; another one
-    gets `#2`, `#3`, … behind its name, in the file's order.
-    """
-
-    def __init__(self, format: str) -> None:
-        self._format = format
-        self._told: dict[str, list[tuple[int, str]]] = {}  # name -> how long each was told, and what stands for it
-
-    def name(self, given: str | None, told: Sequence[Told]) -> str:
-        """The session id of a conversation with the id `given`, if it has one, and these messages."""
-        if given is not None:
-            return f"{self._format}:{given}"
-        if not told:
-            return f"{self._format}:unknown"
-        first = next((each for each in told if each.role != "system"), told[0])
-        name = _said(None, first)
-        known = self._told.setdefault(name, [])
-        lengths = {length for length, _ in known}
-        so_far: str | None = None
-        number = len(known)
-        for length, each in enumerate(told, 1):
-            so_far = _said(so_far, each)
-            if length in lengths and (length, so_far) in known:
-                number = known.index((length, so_far))
-        known[number : number + 1] = [(len(told), str(so_far))]
-        return f"{self._format}:{name}" + (f"#{number + 1}" if number else "")
-
-
-def _said(before: str | None, told: Told) -> str:
-    """What stands for a message and all before it."""
-    said = [told.id if isinstance(told.id, str) else None, told.role, told.content]
-    return content_id(before, said)

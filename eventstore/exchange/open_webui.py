@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, PREVIOUS, Said, Told, assemble
+from eventstore.exchange.assembling import EMPTY, PREVIOUS, Told, assemble
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Records
@@ -32,7 +32,7 @@ from eventstore.exchange.lists import conversation_metadata
 from eventstore.exchange.open_webui_details import express_details, without_details
 from eventstore.exchange.response_items import content_parts, express
 from eventstore.exchange.times import any_time
-from eventstore.exchange.tools import data_part
+from eventstore.exchange.tools import Said, data_part
 from eventstore.exchange.ui_parts import IMAGE, file_part, is_address
 from eventstore.exchange.values import list_of, object_of, usable, without
 

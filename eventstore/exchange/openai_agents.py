@@ -13,25 +13,28 @@ metadata with all else that the state says.
 
 A message's id is that of its item. Its metadata are `author` (the agent's name), and under `openai-agents` what else
 its item says. A run is named by its trace, or else by its conversation, or else by its first message, as a list is (see
-`lists.Names`). There are no times in these files: all messages are of 1970.
+`naming`). There are no times in these files: all messages are of 1970.
 
 Left out and named: items without any content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 
 from eventstore import codec
-from eventstore.exchange.assembling import EMPTY, Call, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Assembly, Told
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Lists
-from eventstore.exchange.lists import Listed, Names, first_messages
+from eventstore.exchange.lists import Listed, first_messages
+from eventstore.exchange.naming import Names
 from eventstore.exchange.response_items import call_id_of, express, id_of, kind_of
+from eventstore.exchange.telling import Telling
+from eventstore.exchange.tools import Call, Said
 from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "openai-agents"
@@ -51,6 +54,7 @@ _REPEATED: Final = (*_ITEMS, "model_responses", "last_model_response", "last_pro
 
 _AGAIN: Final = ("new_items", "newItems", "interruptions")
 
+_OF_THE_RUN: Final = frozenset(("raw_item", "rawItem", "agent", "type", "output", "tool_name"))
 _NOWHERE: Final = frozenset(("parts", "timestamp", "payload", "message", "uuid"))  # no item has one of these
 
 
@@ -82,7 +86,6 @@ def _run(state: Mapping[str, Any], names: Names) -> Conversation:
     asked = found.get("original_input")
     items = [{"role": "user", "content": asked}] if isinstance(asked, str) else list_of(asked)
     made, skipped = _made(found)
-    told, left_out = _told([*items, *made])
     trace = object_of(found.get("trace")).get("id")
     given = next((each for each in (trace, found.get("conversation_id")) if usable(each)), None)
     about = {key: value for key, value in without(found).items() if key not in _REPEATED}
@@ -90,7 +93,10 @@ def _run(state: Mapping[str, Any], names: Names) -> Conversation:
     responses = [without(object_of(each), {"output"}) for each in list_of(found.get("model_responses"))]
     about |= without({"model_responses": [each for each in responses if each]})
     metadata = {FORMAT: about | {"schema_version": state[VERSION]}}
-    return assemble(names.name(given, told), metadata, told, skipped=[*skipped, *left_out])
+    telling = Telling(names, given)
+    for number, item in enumerate([*items, *made], 1):
+        _tell(telling, item, number)
+    return telling.conversation(metadata, skipped=skipped)
 
 
 def _snake(key: str) -> str:
@@ -125,62 +131,65 @@ def _raw(item: dict[str, Any]) -> dict[str, Any]:
 # ---- items
 
 
-def _told(items: Sequence[Any]) -> tuple[list[Told], list[Skipped]]:
-    told: list[Told] = []
-    skipped: list[Skipped] = []
-    for number, item in enumerate(items, 1):
-        if not isinstance(item, dict):
-            skipped.append((f"item {number}", "it isn't an object"))
-        elif item.get("type") == "tool_approval_item" and _wait(told, _raw(item)):
-            continue
-        else:
-            told.append(_item(item))
-    return told, skipped
+def _tell(telling: Telling, item: Any, number: int) -> None:
+    """Tells the next item. One that waits for a person's approval makes its call wait, if there is one."""
+    if not isinstance(item, dict):
+        telling.skipped.append((f"item {number}", "it isn't an object"))
+    elif item.get("type") != "tool_approval_item":
+        telling.tell([_item(item)])
+    elif not _wait(telling.assembly, _raw(item)):
+        told = _item(item)
+        told.said = [_waiting(said, call_id_of(_raw(item))) for said in told.said]
+        telling.tell([told])
 
 
-def _wait(told: list[Told], raw: dict[str, Any]) -> bool:
+def _wait(assembly: Assembly, raw: dict[str, Any]) -> bool:
     """Makes the call that a person has to approve wait for that. False if there is no such call."""
     call_id, own = call_id_of(raw), id_of(raw)
-    for each in reversed(told):
-        if own is not None and each.id != own:
-            continue
-        for at, call in enumerate(each.said):
-            if isinstance(call, Call) and call_id is not None and call.call_id == call_id:
-                more = {**call.more, "state": "approval-requested", "approval": {"id": call_id}}
-                each.said = [*each.said[:at], Call(call.call_id, call.tool, call.input, more), *each.said[at + 1 :]]
-                return True
+    for key in reversed(assembly.calls):
+        if call_id in assembly.calls[key] and (own is None or assembly.told[key].id == own):
+            assembly.say(key, [_waiting(each, call_id) for each in assembly.words(key)[0]])
+            return True
     return False
+
+
+def _waiting(said: Said, call_id: Any) -> Said:
+    """What is said, a call with this id waiting for a person's approval."""
+    if not isinstance(said, Call) or said.call_id != call_id:
+        return said
+    return attrs.evolve(said, more={**said.more, "state": "approval-requested", "approval": {"id": call_id}})
 
 
 def _item(item: dict[str, Any]) -> Told:
     raw = _raw(item)
     found = express(raw, FORMAT)
-    about = {key: value for key, value in without(item).items() if key not in ("raw_item", "rawItem", "agent")}
-    about = found.rest if item is raw else {**found.rest, **without(about, {"type", "output", "tool_name"})}
+    about = found.rest if item is raw else {**found.rest, **without(item, _OF_THE_RUN)}
     agent = object_of(item.get("agent")).get("name")
     author = {"author": agent} if isinstance(agent, str) and agent else {}
-    told = Told(
+    return Told(
         id_of(raw),
         found.role,
         found.said,
-        [kind_of(raw), without(raw, {"id", "status"})],
+        [kind_of(raw), without(raw, ("id", "status"))],
         metadata={**author, **({FORMAT: about} if about else {})},
         left_out=None if found.said else EMPTY,
     )
-    if item.get("type") == "tool_approval_item":
-        _wait([told], raw)
-    return told
 
 
 def _conversations(listed: Listed, names: Names) -> Iterator[Conversation]:
-    items = [item for item in listed.messages if not _is_run(item)]
-    digest = listed.digest if len(listed.messages) <= 1 or len(items) == len(listed.messages) else None
-    for state in filter(_is_run, listed.messages):
+    telling = Telling(names, listed.id(), held=listed.is_held)
+    runs: list[dict[str, Any]] = []
+    number = 0
+    for number, item in enumerate(listed.messages, 1):
+        if _is_run(item):
+            runs.append(item)
+        else:
+            _tell(telling, item, number - len(runs))
+    digest = listed.digest if not runs or number == 1 else None
+    for state in runs:
         yield attrs.evolve(_run(state, names), digest=digest)
-    if items or listed.skipped or len(items) == len(listed.messages):
-        told, skipped = _told(items)
-        where, skipped = names.name(listed.id(), told), [*listed.skipped, *skipped]
-        yield assemble(where, listed.metadata(FORMAT), told, skipped=skipped, digest=digest)
+    if len(runs) < number or listed.skipped or not runs:
+        yield telling.conversation(listed.metadata(FORMAT), skipped=listed.skipped, digest=digest)
 
 
 _LISTS: Final = Lists(

@@ -98,7 +98,7 @@ def _find(path: str | os.PathLike[str]) -> Iterator[Found]:
         else:
             skipped += ((each.where, "it is neither a tree nor a message") for each in values)
     if not known:
-        raise InvalidExport(path, 1, "wanted an OpenAssistant tree or message, found other JSON")
+        raise InvalidExport(path, None, "wanted an OpenAssistant tree or message, found other JSON")
     yield from _seeded(seeds)
     yield from left_out(FORMAT, skipped)
 

@@ -33,19 +33,9 @@ from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Transcripts
 from eventstore.exchange.identities import Identities
 from eventstore.exchange.lines import Lines
-from eventstore.exchange.pi_parts import (
-    FORMAT,
-    HELD,
-    blocks_of,
-    call_of,
-    calls_of,
-    is_call,
-    parts_of,
-    result_of,
-    role_of,
-)
+from eventstore.exchange.pi_parts import FORMAT, HELD, RESULT, calls_of, result_of, role_of, said_by
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import Pairs, Part, pair
+from eventstore.exchange.tools import Call, Pairs, Part, pair, woven
 from eventstore.exchange.values import EPOCH, object_of, time_of, time_of_text, usable, without
 
 __all__ = ["FORMAT", "find", "read", "recognises"]
@@ -136,8 +126,8 @@ class _Reading:
         message = _message_of(entry)
         if message is not None:
             found.role, found.answers = role_of(message), result_of(message)
-            found.calls = () if found.answers else calls_of(message)
-            found.empty = not found.calls and not parts_of(message, (), None, id)
+            found.calls = calls_of(message)
+            found.empty = not said_by(message, id)
         elif entry["type"] == "compaction" and isinstance(entry.get("summary"), str):
             self.compactions.append(
                 _Compaction(id, entry["summary"], entry.get("firstKeptEntryId", entry.get("firstKeptEntryIndex")))
@@ -234,26 +224,24 @@ class _Reading:
         message = _message_of(entry)
         if message is None:  # a compaction that stands for nothing
             message = {"role": "compactionSummary", "summary": entry["summary"]}
-        found = self.entries[id]
-        call = None
-        if (place := self.pairs.calls.get((id, 0))) is not None:
-            call = self._call(*place)
-        names = [self.pairs.names[id, number] for number in range(len(found.calls))]
+        place = self.pairs.calls.get((id, 0))
+        answered = [None if place is None else self._call(*place)] if message.get("role") == RESULT else []
+        names = [self.pairs.names[id, number] for number in range(len(self.entries[id].calls))]
         metadata = {"model": message["model"]} if isinstance(message.get("model"), str) else {}
         rest = without(entry, _ENTRY)
         role = role_of(message)
         if role != "tool":
             rest |= without(message, HELD)
-        if message.get("role") not in (role, "toolResult"):
+        if message.get("role") not in (role, RESULT):
             rest["role"] = message.get("role")
-        parts = parts_of(message, names, call, id)
+        parts = woven(said_by(message, id), names, answered)
         return {"id": id, "role": role, "parts": parts, "metadata": {**metadata, FORMAT: rest}}
 
     def _call(self, caller: str, number: int) -> Part:
         """A call that an earlier message makes."""
         message = object_of(_message_of(self.lines.value(self.entries[caller].at)))
-        block = [block for block in blocks_of(message) if is_call(block)][number]
-        return call_of(block, self.pairs.names[caller, number])
+        calls = [said for said in said_by(message, caller) if isinstance(said, Call)]
+        return calls[number].to_part(self.pairs.names[caller, number])
 
 
 def _message_of(entry: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The messages of a pi session as roles and AI SDK parts. Pure but for the call that a result is given.
+"""The messages of a pi session as roles and AI SDK parts. Pure.
 
 | message or block | part |
 | --- | --- |
@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from eventstore.exchange.tools import Part, call_part, data_part, error_part, result_part
+from eventstore.exchange.tools import Call, Part, Result, Said, call_part, data_part, result_part
 from eventstore.exchange.values import object_of, usable, without
 
 FORMAT: Final = "pi"
+RESULT: Final = "toolResult"
 _ROLES: Final = {
-    "toolResult": "tool",
+    RESULT: "tool",
     "bashExecution": "tool",
     "custom": "user",
     "branchSummary": "user",
@@ -46,12 +47,12 @@ def is_call(block: Any) -> bool:
 
 def calls_of(message: Mapping[str, Any]) -> tuple[str, ...]:
     """The ids of a message's calls."""
-    return tuple(block["id"] for block in blocks_of(message) if is_call(block))
+    return () if message.get("role") == RESULT else tuple(block["id"] for block in blocks_of(message) if is_call(block))
 
 
 def result_of(message: Mapping[str, Any]) -> str | None:
     """The id of the call that a message answers."""
-    return message["toolCallId"] if message.get("role") == "toolResult" and usable(message.get("toolCallId")) else None
+    return message["toolCallId"] if message.get("role") == RESULT and usable(message.get("toolCallId")) else None
 
 
 def blocks_of(message: Mapping[str, Any]) -> list[Any]:
@@ -60,38 +61,26 @@ def blocks_of(message: Mapping[str, Any]) -> list[Any]:
     return content if isinstance(content, list) else [] if content in (None, "") else [content]
 
 
-def parts_of(message: Mapping[str, Any], names: Sequence[str], call: Part | None, id: str) -> list[Part]:
-    """The parts of the message `id`: `names` are the `toolCallId` of its calls, `call` what it answers."""
+def said_by(message: Mapping[str, Any], id: str) -> list[Said]:
+    """What the message `id` says."""
     role = message.get("role")
-    if role == "toolResult":
-        return [data_part(FORMAT, role, dict(message)) if call is None else _answered(call, message)]
+    if role == RESULT:
+        return [_result(message)]
     if role == "bashExecution":
         return [_ran(message, id)]
     if role in _SUMMARIES and isinstance(message.get("summary"), str):
         return [{"type": "text", "text": message["summary"]}] if message["summary"] else []
-    waiting = iter(names)
-    parts = [part for block in blocks_of(message) for part in _said(block, waiting)]
-    if not parts and isinstance(message.get("errorMessage"), str):
-        parts.append(data_part(FORMAT, "error", message["errorMessage"]))
-    return parts
+    said = [each for block in blocks_of(message) for each in _said(block)]
+    if not said and isinstance(message.get("errorMessage"), str):
+        return [data_part(FORMAT, "error", message["errorMessage"])]
+    return said
 
 
-def call_of(block: Mapping[str, Any], name: str) -> Part:
-    """The part of a call. `name` is its `toolCallId`."""
-    rest = without(block, ("type", "id", "name", "arguments"))
-    if block["id"] != name:
-        rest["toolCallId"] = block["id"]
-    more = {"callProviderMetadata": {FORMAT: rest}} if rest else {}
-    return call_part(block["name"], name, block.get("arguments"), **more)
-
-
-def _answered(call: Part, message: Mapping[str, Any]) -> Part:
-    content = message.get("content")
-    part = error_part(call, content) if message.get("isError") is True else result_part(call, content)
-    if message.get("details") not in (None, {}, []):
-        about = {**part.get("resultProviderMetadata", {}), FORMAT: {"details": message["details"]}}
-        part["resultProviderMetadata"] = about
-    return part
+def _result(message: Mapping[str, Any]) -> Result:
+    details = without({"details": message.get("details")})
+    alone = data_part(FORMAT, RESULT, dict(message))
+    failed, about = message.get("isError") is True, {FORMAT: details} if details else {}
+    return Result(message.get("toolCallId"), message.get("content"), alone, failed, about)
 
 
 def _ran(message: Mapping[str, Any], id: str) -> Part:
@@ -99,13 +88,15 @@ def _ran(message: Mapping[str, Any], id: str) -> Part:
     return result_part(call_part("bash", id, {"command": message.get("command")}), output)
 
 
-def _said(block: Any, names: Any) -> list[Part]:
+def _said(block: Any) -> Sequence[Said]:
     if isinstance(block, str):
         return [{"type": "text", "text": block}] if block else []
     found = object_of(block)
     kind = found.get("type")
     if is_call(block):
-        return [call_of(found, next(names))]
+        rest = without(found, ("type", "id", "name", "arguments"))
+        more = {"callProviderMetadata": {FORMAT: rest}} if rest else {}
+        return [Call(found["id"], found["name"], found.get("arguments"), more, FORMAT)]
     if kind == "text" and isinstance(found.get("text"), str):
         return _with_rest({"type": "text", "text": found["text"]}, found, "text") if found["text"] else []
     if kind == "thinking" and isinstance(found.get("thinking"), str):

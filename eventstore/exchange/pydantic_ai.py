@@ -17,7 +17,7 @@ different speakers: **each run of parts of one speaker becomes one message**, hu
 Messages have no ids in these files: each gets one by the rule of `identities`. Its time is the message's, else its
 first part's. Its metadata are `model`, and under `pydantic-ai` what else the request or the response says, but nulls
 and empty values; where several messages come of one, the first has that. A list is named by its `conversation_id`, or
-else by its first message: see `lists.Names`.
+else by its first message: see `naming`.
 
 Left out and named: requests and responses without any part, and what is neither.
 """
@@ -28,17 +28,21 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Call, Result, Said, Told, assemble
-from eventstore.exchange.conversation import Conversation, Skipped
+from eventstore.exchange.assembling import EMPTY, Told
+from eventstore.exchange.conversation import Conversation
 from eventstore.exchange.finding import Lists
-from eventstore.exchange.lists import Listed, Names, first_messages
+from eventstore.exchange.lists import Listed, first_messages
+from eventstore.exchange.naming import Names
+from eventstore.exchange.telling import Telling
 from eventstore.exchange.times import any_time
-from eventstore.exchange.tools import Part, data_part, spelled
+from eventstore.exchange.tools import Call, Part, Result, Said, data_part, spelled
 from eventstore.exchange.ui_parts import data_url, file_part, is_address, provider, reasoning_parts, text_parts
 from eventstore.exchange.values import list_of, object_of, usable, without
 
 FORMAT: Final = "pydantic-ai"
 KINDS: Final = ("request", "response")
+_HELD_WITHOUT_MODEL: Final = frozenset(("parts", "kind", "timestamp"))
+_HELD: Final = _HELD_WITHOUT_MODEL | {"model_name"}
 RETRY: Final = "retry-prompt"
 ROLES: Final = {"system-prompt": "system", "user-prompt": "user", "tool-return": "tool"}
 _PROVIDED_CALLS: Final = ("builtin-tool-call", "native-tool-call")
@@ -54,34 +58,32 @@ def _is_message(value: Any) -> bool:
     """Whether a value is a request or a response. One that is cut off before it says so counts by its parts."""
     if not isinstance(value, dict) or "parts" not in value:
         return False
-    kinds = [object_of(part).get("part_kind") for part in list_of(value["parts"])]
-    return value.get("kind") in KINDS or any(isinstance(kind, str) for kind in kinds)
+    if value.get("kind") in KINDS:
+        return True
+    return any(isinstance(object_of(part).get("part_kind"), str) for part in list_of(value["parts"]))
 
 
 def _conversation(listed: Listed, names: Names) -> Iterator[Conversation]:
-    skipped: list[Skipped] = [*listed.skipped]
-    told: list[Told] = []
+    telling = Telling(names, listed.id(), held=listed.is_held)
+    given: str | None = None
     for number, found in enumerate(listed.messages, 1):
-        if not _is_message(found):
-            skipped.append((f"message {number} of {listed.where}", "it is neither a request nor a response"))
-            continue
-        told += _told(found)
-    ids = (found.get("conversation_id") for found in listed.messages if isinstance(found, dict))
-    given = listed.id() or next((str(each) for each in ids if usable(each)), None)
-    models = [each.metadata["model"] for each in told if "model" in each.metadata]
-    metadata = listed.metadata(FORMAT, models[-1] if models else None)
-    yield assemble(names.name(given, told), metadata, told, skipped=skipped, digest=listed.digest)
+        if given is None and usable(object_of(found).get("conversation_id")):
+            given = found["conversation_id"]
+        if _is_message(found):
+            telling.tell(_told(found))
+        else:
+            telling.skipped.append((f"message {number} of {listed.where}", "it is neither a request nor a response"))
+    about = listed.metadata(FORMAT, telling.model)
+    yield telling.conversation(about, given, skipped=listed.skipped, digest=listed.digest)
 
 
 def _told(found: dict[str, Any]) -> list[Told]:
     """The messages that a request or a response is: one for each run of parts of one speaker."""
-    model = found.get("model_name")
-    held = {"parts", "kind", "timestamp"} | ({"model_name"} if isinstance(model, str) else set())
-    about = without(found, held)
-    first: dict[str, Any] = {
-        **({"model": model} if isinstance(model, str) else {}),
-        **({FORMAT: about} if about else {}),
-    }
+    model, when = found.get("model_name"), any_time(found.get("timestamp"))
+    about = without(found, _HELD if isinstance(model, str) else _HELD_WITHOUT_MODEL)
+    first: dict[str, Any] = {"model": model} if isinstance(model, str) else {}
+    if about:
+        first[FORMAT] = about
     runs = [(role, [*parts]) for role, parts in groupby(list_of(found["parts"]), lambda part: _role(part, found))]
     told: list[Told] = []
     for role, parts in runs or [("assistant" if found.get("kind") == "response" else "user", [])]:
@@ -94,7 +96,7 @@ def _told(found: dict[str, Any]) -> list[Told]:
                 said,
                 [role, [_content(part) for part in parts]],
                 metadata={} if told else first,
-                created_at=any_time(found.get("timestamp")) or next((when for when in times if when), None),
+                created_at=when or next(filter(None, times), None),
                 left_out=None if said else EMPTY,
             )
         )
@@ -152,7 +154,7 @@ def _result(part: dict[str, Any]) -> Result:
         part.get("content"),
         data_part(FORMAT, part.get("part_kind"), part),
         failed=failed,
-        more=provider(FORMAT, about, "resultProviderMetadata"),
+        about={FORMAT: about} if about else {},
     )
 
 

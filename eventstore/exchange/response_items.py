@@ -1,4 +1,4 @@
-"""Items of OpenAI's Responses API as parts, in its own spelling and in that of the JavaScript agents. Pure.
+"""Items of OpenAI's Responses API as parts: those of Codex, of the Agents SDK and of its JavaScript sibling. Pure.
 
 | item | parts |
 | --- | --- |
@@ -8,6 +8,7 @@
 | a call (`function_call`, `custom_tool_call`, `computer_call`, `program`, …) | a call of the tool that it names |
 | a result (`function_call_output`, `function_call_result`, `program_output`, …) | the result of that `call_id` |
 | a call that the provider ran (`web_search_call`, `mcp_call`, …; no `call_id`) | a call and its result in one part |
+| the same without an `id` either | a call |
 | anything else | one `data-<format>-<type>` part with the whole item |
 
 What an item says beside that, its id and its encrypted content too, stands where the AI SDK puts it: under `openai` in
@@ -20,8 +21,17 @@ from typing import Any
 
 import attrs
 
-from eventstore.exchange.assembling import Call, Result, Said
-from eventstore.exchange.tools import Part, call_part, data_part, error_part, result_part, spelled
+from eventstore.exchange.tools import (
+    Call,
+    Part,
+    Result,
+    Said,
+    call_part,
+    data_part,
+    error_part,
+    result_part,
+    spelled,
+)
 from eventstore.exchange.ui_parts import (
     BYTES,
     IMAGE,
@@ -32,12 +42,13 @@ from eventstore.exchange.ui_parts import (
     reasoning_parts,
     text_parts,
 )
-from eventstore.exchange.values import list_of, without
+from eventstore.exchange.values import list_of, object_of, without
 
 FAKE_ID = "__fake_id__"  # what the agents write where an API gave no id
 INPUTS = ("arguments", "input", "action", "code", "queries", "operation")
 OUTPUTS = ("output", "result", "results", "outputs")
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_OF_A_MESSAGE = frozenset(("id", "type", "role", "content", "tool_calls"))
 _CALL_IDS = ("call_id", "callId")
 
 
@@ -78,8 +89,8 @@ def express(item: dict[str, Any], format: str) -> Item:
         return Item("tool", [_result(item, format)])
     if call_id_of(item) is not None and (kind.endswith("_call") or kind == "program"):
         return Item("assistant", [_call(item)])
-    if kind.endswith("_call") and id_of(item) is not None:
-        return Item("assistant", [_provided(item)])
+    if kind.endswith("_call"):
+        return Item("assistant", [_call(item) if id_of(item) is None else _provided(item)])
     return Item("assistant", [data_part(format, kind, item)])
 
 
@@ -90,7 +101,6 @@ def _message(item: dict[str, Any], format: str) -> Item:
         rest = without(item, {"id", "type", "role", "content", "tool_call_id", "name"})
         output = told_output(item.get("content"))
         return Item(role, [Result(item["tool_call_id"], output, data_part(format, "tool", item))], rest)
-    role = "system" if role == "developer" else role
     said: list[Said] = [*content_parts(item.get("content"), format)]
     for call in list_of(item.get("tool_calls")):
         function = call.get("function") if isinstance(call, dict) else None
@@ -98,7 +108,9 @@ def _message(item: dict[str, Any], format: str) -> Item:
             said.append(Call(call.get("id"), function.get("name"), spelled(function.get("arguments"))))
         else:
             said.append(data_part(format, "tool_call", call))
-    rest = without(item, {"id", "type", "role", "content", "tool_calls"})
+    rest = without(item, _OF_A_MESSAGE)
+    if role == "developer":
+        return Item("system", said, {**rest, "role": role})
     return Item(role if isinstance(role, str) else "unknown", said, rest)
 
 
@@ -119,34 +131,40 @@ def _about(item: dict[str, Any], *used: str | None) -> dict[str, Any]:
     return about if own is None else {"itemId": own, **about}
 
 
+def _given(key: str | None, input: Any) -> Any:
+    """What a tool is given: `arguments` spell JSON, other texts are what they are."""
+    return spelled(input) if key == "arguments" else input
+
+
 def _call(item: dict[str, Any]) -> Call:
     key, input = _first(item, INPUTS)
     about = provider("openai", _about(item, key), "callProviderMetadata")
-    return Call(call_id_of(item), _tool(item), spelled(input), about)
+    return Call(call_id_of(item), _tool(item), _given(key, input), about, "openai")
 
 
 def _result(item: dict[str, Any], format: str) -> Result:
     key, output = _first(item, OUTPUTS)
-    about = provider("openai", _about(item, key), "resultProviderMetadata")
-    return Result(call_id_of(item), told_output(output), data_part(format, kind_of(item), item), more=about)
+    about = _about(item, key)
+    alone = data_part(format, kind_of(item), item)
+    said = {"openai": about} if about else {}
+    if object_of(output).get("success") is False:  # as Codex tells it
+        return Result(call_id_of(item), output.get("content", output), alone, failed=True, about=said)
+    return Result(call_id_of(item), told_output(output), alone, about=said)
 
 
 def told_output(output: Any) -> Any:
-    """A tool's output; one that is told as nothing but texts is text."""
-    entries = output if isinstance(output, list) else [output]
-    texts = [
-        entry["text"]
-        for entry in entries
-        if isinstance(entry, dict) and entry.get("type") in _TEXTS and isinstance(entry.get("text"), str)
-    ]
-    return "\n".join(texts) if texts and len(texts) == len(entries) else output
+    """A tool's output; one that is told as one text and nothing else is that text."""
+    entry = output[0] if isinstance(output, list) and len(output) == 1 else output
+    if isinstance(entry, dict) and entry.get("type") in _TEXTS and isinstance(entry.get("text"), str):
+        return output if without(entry, ("type", "text")) else entry["text"]
+    return output
 
 
 def _provided(item: dict[str, Any]) -> Part:
     used, input = _first(item, INPUTS)
     key, output = _first(item, OUTPUTS)
     about = provider("openai", _about(item, used, key, "error"), "callProviderMetadata")
-    call = call_part(_tool(item), str(id_of(item)), spelled(input), providerExecuted=True, **about)
+    call = call_part(_tool(item), str(id_of(item)), _given(used, input), providerExecuted=True, **about)
     return result_part(call, output) if item.get("error") is None else error_part(call, item["error"])
 
 

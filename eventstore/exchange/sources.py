@@ -83,7 +83,7 @@ def opened(path: str | os.PathLike[str], *, seekable: bool = False) -> Iterator[
         except (*_BROKEN, OSError) as error:
             if isinstance(error, InvalidExport) or source._archive is None or not _is_of_archive(error):
                 raise
-            raise InvalidExport(source, 1, f"wanted a file in an archive, found a fault ({error})") from error
+            raise InvalidExport(source, None, f"wanted a file in an archive, found a fault ({error})") from error
 
 
 def _is_of_archive(error: BaseException) -> bool:
@@ -189,7 +189,7 @@ def _add(stack: ExitStack, found: Found, name: str) -> None:
         archive = stack.enter_context(zipfile.ZipFile(name))
     except _BROKEN as error:
         reason = f"wanted a whole zip archive, found a fault ({error}): get it once more"
-        raise InvalidExport(name, 1, reason) from error
+        raise InvalidExport(name, None, reason) from error
     for member in sorted(archive.infolist(), key=lambda each: each.filename):
         if member.is_dir():
             continue

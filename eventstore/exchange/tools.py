@@ -8,12 +8,16 @@ two calls, results are missing or come without a call. The rules (`pair`):
 - `toolCallId` is unique on a path: a call whose id a call above it has already gets `#2`, `#3`, … behind it, and so do
   its results. It is named in the report.
 - A call without a result stays "input-available". A result without a call is kept as it is, as a data part.
+
+A message's own parts (`woven`): a result in the message of its call is one part with it; one in a later message is a
+part of its own there, with the call's name and input. One without a call, and one more of a call that has its result in
+that message already, is kept as data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 
@@ -21,6 +25,7 @@ from eventstore import strict
 from eventstore.exchange.conversation import Skipped
 from eventstore.exchange.elements import DECODER
 
+T = TypeVar("T")
 Part: TypeAlias = dict[str, Any]
 Place: TypeAlias = tuple[str, int]
 """(node, n): the n-th call or result of a node, from 0."""
@@ -71,6 +76,102 @@ def spelled(text: Any) -> Any:
         if not strict.too_deep(value):
             return value
     return text
+
+
+# ---- what a message says
+
+
+@attrs.frozen
+class Call:
+    """A tool's call, which stands in a message for the part that it becomes. `more` are other keys of the part.
+
+    Where it gets another name than its `call_id`, that is kept in its provider metadata, if there is a `keeper` for it.
+    """
+
+    call_id: Any
+    tool: Any
+    input: Any
+    more: Mapping[str, Any] = attrs.field(factory=dict)
+    keeper: str | None = None
+
+    def name(self, key: str, number: int) -> str:
+        """The id; of a call without any one by its place, which nothing answers."""
+        return self.call_id if isinstance(self.call_id, str) and self.call_id else f"{key}/{number}"
+
+    def to_part(self, name: str) -> Part:
+        """The part, under the name that the call has in its conversation."""
+        tool = self.tool if isinstance(self.tool, str) and self.tool else "unknown"
+        part = call_part(tool, name, self.input, **self.more)
+        if self.keeper is not None and self.call_id not in (name, None):
+            _add(part, "callProviderMetadata", {self.keeper: {"toolCallId": self.call_id}})
+        return part
+
+
+@attrs.frozen
+class Result:
+    """What came of a call. `alone` is the part that it becomes if it has no call, or isn't its first.
+
+    `about` is what else is said of it, by provider.
+    """
+
+    call_id: Any
+    output: Any
+    alone: Part
+    failed: bool = False
+    about: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def name(self) -> str:
+        """The id of its call."""
+        return self.call_id if isinstance(self.call_id, str) else ""
+
+    def to_part(self, call: Part) -> Part:
+        """The call's part with this result."""
+        part = error_part(call, self.output) if self.failed else result_part(call, self.output)
+        if self.about:
+            _add(part, "resultProviderMetadata", self.about)
+        return part
+
+
+def _add(part: Part, key: str, about: Mapping[str, Any]) -> None:
+    """Adds to a part's provider metadata, which may be another part's too."""
+    held = part.get(key, {})
+    part[key] = {**held, **{name: {**held.get(name, {}), **said} for name, said in about.items()}}
+
+
+Said: TypeAlias = Part | Call | Result
+
+
+def woven(said: Sequence[Said], names: Sequence[str], answered: Sequence[int | Part | None]) -> list[Part]:
+    """The parts of what a message says.
+
+    `names` are the `toolCallId` of its calls. `answered` are for each of its results the number of the call in this
+    message, or the call's part from an earlier message, or `None` where there is no call.
+    """
+    if not names and not answered:
+        return [*said]  # type: ignore[list-item] # parts, all of them
+    calls = [call.to_part(name) for call, name in zip(_those(said, Call), names, strict=True)]
+    results: list[Part | None] = []
+    done: set[str] = set()
+    for result, number in zip(_those(said, Result), answered, strict=True):
+        call = calls[number] if isinstance(number, int) else number
+        if call is None or call["toolCallId"] in done:
+            results.append(result.alone)
+            continue
+        done.add(call["toolCallId"])
+        part = result.to_part(call)
+        if isinstance(number, int):
+            calls[number] = part
+        results.append(None if isinstance(number, int) else part)
+    of_calls, of_results = iter(calls), iter(results)
+    parts = (
+        next(of_calls) if isinstance(each, Call) else next(of_results) if isinstance(each, Result) else each
+        for each in said
+    )
+    return [part for part in parts if part is not None]
+
+
+def _those(said: Sequence[Said], kind: type[T]) -> Iterator[T]:
+    return (each for each in said if isinstance(each, kind))
 
 
 # ---- pairs

@@ -10,7 +10,7 @@ from tempfile import gettempdir
 from tests.benchmarks import plot, profile
 from tests.benchmarks.measure import FULL, QUICK, Line
 from tests.benchmarks.peers import command as peers
-from tests.benchmarks.suite import BENCHMARKS, choose, run
+from tests.benchmarks.suite import BENCHMARKS, ON_REQUEST, choose, run
 from tests.benchmarks.table import as_json, print_table
 
 
@@ -27,17 +27,19 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         return COMMANDS[arguments[0]](arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description="Measure against raw SQLite.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"beginnings of: {', '.join(BENCHMARKS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"beginnings of: {', '.join(BENCHMARKS)}; {', '.join(ON_REQUEST)}"
+    )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look; targets are about full")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--folder", type=Path, default=Path(gettempdir()), help="a folder on the disk to measure")
     chosen = parser.parse_args(arguments)
     try:
-        names = choose(chosen.names)
+        wanted = choose(chosen.names)
     except LookupError as error:
         parser.error(str(error))
     lines: list[tuple[str, Line]] = []
-    for name, line in run(names, QUICK if chosen.quick else FULL, chosen.folder):
+    for name, line in run(wanted, QUICK if chosen.quick else FULL, chosen.folder):
         lines.append((name, line))
         print(f"{line.what}: {line.ratio:.2f} ×", file=sys.stderr)
     if chosen.json:

@@ -120,6 +120,21 @@ def librechat(talk: Talk, name: str) -> dict[str, Any]:
     return {"conversationId": name, "title": name, "exportAt": "10:00:00", "recursive": False, "messages": listed}
 
 
+def lobechat(talk: Talk) -> list[dict[str, Any]]:
+    """The rows of a conversation of LobeChat's."""
+    return [
+        {
+            "id": message["id"],
+            "role": message["role"],
+            "content": _text(message),
+            "parentId": parent,
+            "createdAt": int(SECONDS) * 1000,
+            "meta": {},
+        }
+        for message, parent in _pairs(talk)
+    ]
+
+
 def open_webui(talk: Talk, name: str) -> dict[str, Any]:
     """A chat of Open WebUI's."""
     ids = [message["id"] for message in talk]
@@ -206,10 +221,20 @@ FILES: Final[dict[str, Callable[[list[Talk]], str]]] = {
     "pi session": _together(pi, by_lines),
     "AI SDK chats": _named(ui_messages, whole),
     "LibreChat export": _named(librechat, whole),
+    "LobeChat rows": _together(lobechat, whole),
     "Open WebUI export": _named(open_webui, whole),
     "OpenAssistant trees": _named(openassistant, by_lines),
     "Agents SDK session": _together(openai_agents, by_lines),
     "LangChain threads": lambda talks: by_lines(map(langchain, talks)),
     "pydantic-ai messages": _together(pydantic_ai, whole),
 }
-"""The text of a file that holds all of these conversations, some formats as one."""
+"""The text of a file that holds all of these conversations."""
+ONE_CONVERSATION: Final = (
+    "Claude Code transcript",
+    "Codex rollout",
+    "pi session",
+    "LobeChat rows",
+    "Agents SDK session",
+    "pydantic-ai messages",
+)
+"""Those of which a file is one conversation, with the id "long" where it has any."""

@@ -1,5 +1,7 @@
 """`python -m tests.benchmarks.memory WAY PATH`: the peak of resident memory while a file is read, above the start.
 
+With the way `import`, PATH are files of other systems that are imported into a store beside them.
+
 A process of its own, and the kernel's own figure: it holds Python's objects, SQLite's cache and everything else.
 (`ru_maxrss` would not do on Linux: a child begins with the peak of its parent.)
 """
@@ -12,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from eventstore.exchange.files import import_file
 from tests.benchmarks.material import opened, raw
 
 _STATUS = Path("/proc/self/status")
@@ -36,6 +39,9 @@ def peak_of(read: Callable[[], Iterable[object]]) -> int:
 
 
 def main(way: str, path: Path) -> int:
+    if way == "import":
+        with opened(path.with_suffix(".store")) as sessions:
+            return peak_of(lambda: import_file(sessions, path))
     if way == "raw":
         with raw(path) as connection:
             texts = connection.execute("SELECT text FROM body ORDER BY seq")

@@ -14,7 +14,7 @@ from tests.benchmarks.compacting import overlay_reads, threshold_check
 from tests.benchmarks.following import follow_append, follow_process, poll
 from tests.benchmarks.growing import grow_reply
 from tests.benchmarks.growth import long_append, long_reads, long_tree
-from tests.benchmarks.importing import import_export
+from tests.benchmarks.importing import import_export, import_formats, import_memory
 from tests.benchmarks.looping import async_append
 from tests.benchmarks.measure import Line, Sizes
 from tests.benchmarks.mirroring import mirror_events
@@ -66,14 +66,21 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 """In the order of the table: first what has a target."""
 
+ON_REQUEST: dict[str, Benchmark] = {benchmark.__name__: benchmark for benchmark in (import_formats, import_memory)}
+"""What takes minutes, and is measured only where its whole name is given."""
+
 
 def choose(wanted: Iterable[str]) -> list[str]:
-    """The names that begin with one of those wanted; all when none is. Raises `LookupError` for one that fits none."""
+    """The names that begin with one of those wanted; all when none is, but what is measured on request.
+
+    Raises `LookupError` for one that fits none.
+    """
     wanted = list(wanted)
     for word in wanted:
-        if not any(name.startswith(word) for name in BENCHMARKS):
-            raise LookupError(f"no benchmark begins with {word!r}; there are {', '.join(BENCHMARKS)}")
-    return [name for name in BENCHMARKS if not wanted or name.startswith(tuple(wanted))]
+        if word not in ON_REQUEST and not any(name.startswith(word) for name in BENCHMARKS):
+            raise LookupError(f"no benchmark begins with {word!r}; there are {', '.join((*BENCHMARKS, *ON_REQUEST))}")
+    begun = [name for name in BENCHMARKS if not wanted or name.startswith(tuple(wanted))]
+    return begun + [name for name in ON_REQUEST if name in wanted]
 
 
 def run(names: Iterable[str], sizes: Sizes, folder: Path) -> Iterator[tuple[str, Line]]:
@@ -81,5 +88,5 @@ def run(names: Iterable[str], sizes: Sizes, folder: Path) -> Iterator[tuple[str,
     with TemporaryDirectory(prefix="benchmarks-", dir=folder) as path:
         bench = Bench(sizes, Path(path))
         for name in names:
-            for line in BENCHMARKS[name](bench):
+            for line in (BENCHMARKS | ON_REQUEST)[name](bench):
                 yield name, line

@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import attrs
 import pytest
 
-from tests.benchmarks import measure, plot, profile
+from tests.benchmarks import importing, measure, plot, profile
 from tests.benchmarks.bench import Bench
+from tests.benchmarks.exports import FILES
 from tests.benchmarks.material import messages
 from tests.benchmarks.measure import TINY, Line, compare_bytes, interleave
 from tests.benchmarks.pages import DESIGN, PERFORMANCE, README, replace
@@ -39,7 +40,7 @@ def _no_collection() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_no_collection")
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", [*BENCHMARKS, "import_formats"])
 def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = list(run([name], TINY, tmp_path))
     assert lines
@@ -51,6 +52,15 @@ def test_it_runs(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     print_table([line for _, line in lines])
     assert "ratio" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_the_memory_of_an_import_is_measured(tmp_path: Path) -> None:
+    bench = Bench(attrs.evolve(TINY, long=40), tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importing, "FILES", {"pi session": FILES["pi session"]})
+        [line] = importing.import_memory(bench)
+    assert line.ours > 0
+    assert line.floor > 0
 
 
 @pytest.fixture(scope="module")

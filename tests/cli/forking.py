@@ -73,12 +73,9 @@ def main() -> None:
     for name in app.list_commands(Context(app)):
         app.get_command(Context(app), name)
     _load_all()
-    for encoding in ("utf-16-le", "utf-16-be", "ascii"):  # who has no rights can't load them later
+    for encoding in ("utf-16-le", "utf-16-be", "utf-8-sig", "ascii"):  # who has no rights can't load them later
         "".encode(encoding)
-    lines = sys.stdin.buffer.read().splitlines()
-    if any(json.loads(line)["as_nobody"] for line in lines):
-        _load_all()
-    for line in lines:
+    for line in sys.stdin.buffer.read().splitlines():
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
             child = os.fork()
             if not child:

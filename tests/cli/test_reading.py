@@ -105,7 +105,17 @@ PARTS: list[tuple[dict[str, Any], list[str]]] = [
     ({"type": "text", "text": "one\n\ntwo\tthree"}, ["  one", "", "  two three"]),
     ({"type": "text"}, ["  null"]),
     ({"type": "text", "text": ["odd"]}, ['  ["odd"]']),
-    ({"type": "reasoning", "text": "Hm."}, ["  Hm."]),
+    ({"type": "text", "text": ""}, []),
+    ({"type": "reasoning", "text": "Hm."}, ["  (reasoning) Hm."]),
+    ({"type": "reasoning", "text": ""}, []),
+    (
+        {"type": "tool-read", "input": {}, "output": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        ["  ⚙ tool read {}", "  → a", "  b"],
+    ),
+    (
+        {"type": "tool-read", "input": {}, "output": [{"type": "text"}]},
+        ["  ⚙ tool read {}", '  → [{"type":"text"}]'],
+    ),
     ({"type": "step-start"}, []),
     ({"type": "erased"}, ["  (erased: its content was not retained)"]),
     (
@@ -122,7 +132,7 @@ PARTS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("part", "expected"), PARTS, ids=[part["type"] or "none" for part, _ in PARTS])
+@pytest.mark.parametrize(("part", "expected"), PARTS, ids=range(len(PARTS)))
 def test_every_kind_of_part_is_shown(tmp_path: Path, part: dict[str, Any], expected: list[str]) -> None:
     path = make_store(tmp_path / "s.db", messages=[{"id": "m", "role": "assistant", "parts": [part]}])
     head, *lines = run("show", "chat", "--db", path).stdout.splitlines()

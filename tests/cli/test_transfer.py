@@ -86,9 +86,9 @@ def test_a_file_that_cannot_be_read_stops_none_of_the_others(tmp_path: Path) -> 
     told = done.stderr.splitlines()
     assert [line.split(": ")[:2] for line in told] == [
         ["eventstore", f"{files[0]}, line 340"],
-        ["eventstore", f"{files[1]}, line 1"],
+        ["eventstore", str(files[1])],
         ["eventstore", str(files[2])],
-        ["eventstore", f"{tmp_path}, line 1"],
+        ["eventstore", str(tmp_path)],
     ]
 
 

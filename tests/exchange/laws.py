@@ -106,6 +106,7 @@ SAMPLES = [
     Sample("langchain/threads.jsonl", {"th1": (2, 0, 1), "th2": (2, 0, 1)}),
     Sample("librechat/nested.json", {"lc1": (6, 2, 3)}),
     Sample("librechat/flat-damaged.json", {"lc2": (8, 2, 5)}),
+    Sample("lobechat/rows.json", {"0b9c87b2979ba3965ce0c16dbedc9737": (10, 2, 3)}),
     Sample("open-webui/chats.json", {"tea": (6, 3, 4), "rice": (2, 0, 1), "unknown": (0, 0, 0)}),
     Sample("open-webui/bare.json", {"b1": (2, 0, 1)}),
     Sample("openai-agents/run.json", {"trace_keys": (8, 0, 1)}),
@@ -194,6 +195,7 @@ EARLIER: dict[str, Callable[[bytes], bytes]] = {
     "ai-sdk": _half_the_list,
     "langchain": _half_and_nothing_removed,
     "librechat": _of_each(_half_of("messages")),
+    "lobechat": _half_the_list,
     "open-webui": _of_each(_half_the_chat),
     "openai-agents": lambda data: (
         _of_each(_half_of("generatedItems" if b"generatedItems" in data else "generated_items"))(data)

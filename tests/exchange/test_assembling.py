@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventstore import Sessions
-from eventstore.exchange.assembling import PREVIOUS, Call, Result, Told, assemble
+from eventstore.exchange.assembling import PREVIOUS, Assembly, Told, assemble
+from eventstore.exchange.spool import Spool
 from eventstore.exchange.store import store
+from eventstore.exchange.tools import Call, Result
 from tests.exchange.laws import check_stored
 from tests.exchange.mappings import KEYS, check_laws, shape
 
@@ -54,6 +56,16 @@ def test_any_telling_is_a_sound_conversation(told: list[Told], current: Any) -> 
         if id in KEYS and held == 1:  # an id that the file uses once is kept
             kept = next(each for each in told if each.id == id)
             assert (id in shape(read.rows)) == (kept.left_out is None)
+
+
+@given(tellings(), st.none() | st.just(PREVIOUS) | st.sampled_from(KEYS))
+def test_what_lies_on_a_spool_comes_to_the_same(told: list[Told], current: Any) -> None:
+    held, spooled = Assembly(), Assembly(Spool())
+    for each in told:
+        assert held.add(attrs.evolve(each)) == spooled.add(attrs.evolve(each))
+    one, other = (assembly.conversation("x:1", {}, current=current) for assembly in (held, spooled))
+    assert [*one.rows] == [*other.rows]
+    assert (one.current, one.skipped, one.elsewhere) == (other.current, other.skipped, other.elsewhere)
 
 
 @given(tellings())

@@ -478,7 +478,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, name: str, line: int)
     (tmp_path / "empty.json").write_text("")
     (tmp_path / "number.json").write_text("[5]")
     path = SAMPLES / name if (SAMPLES / name).exists() else tmp_path / name
-    for reader, where in ((chatgpt.read, line), (read_any, 1)):
+    for reader, where in ((chatgpt.read, line), (read_any, None)):
         with pytest.raises(InvalidExport) as caught:
             list(reader(path))
         assert (caught.value.path, caught.value.line) == (str(path), where)

@@ -72,6 +72,7 @@ def test_a_torn_array_gives_what_is_whole_and_then_an_error(
     whole: list[Any] = []
     with pytest.raises(InvalidExport) as caught:
         whole.extend(element.value for element in read)
+    assert caught.value.line is not None
     assert 1 <= caught.value.line <= text[:end].count("\n") + 1
 
 

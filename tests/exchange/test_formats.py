@@ -28,6 +28,7 @@ EXPECTED = {
     "langchain/threads.jsonl": (2, (4, 0, 2), 1),
     "librechat/flat-damaged.json": (1, (8, 2, 5), 5),
     "librechat/nested.json": (1, (6, 2, 3), 1),
+    "lobechat/rows.json": (1, (10, 2, 3), 3),
     "open-webui/bare.json": (1, (2, 0, 1), 0),
     "open-webui/chats.json": (3, (8, 3, 5), 7),
     "openai-agents/run-of-javascript.json": (1, (4, 0, 1), 0),
@@ -124,7 +125,7 @@ def test_a_file_is_recognised_by_a_part_of_it(path: Path, expected: object) -> N
         (b"SQLite format 3\0" + bytes(100), "an SQLite database: if it is a store, open it with --db"),
         (gzip.compress(b'{"messages": []}'), "a gzip file: unpack it with gunzip"),
         (b' \xef\xbb\xbf\n{"a": 1}', "JSON of another kind"),
-        (b"# Notes\n", "another"),
+        (b"# Notes\n", "something else"),
     ],
     ids=["nothing", "a store", "gzip", "JSON", "text"],
 )

@@ -214,7 +214,7 @@ def test_a_file_of_another_kind_names_the_kinds_that_are_known(there: Sessions, 
     for name, content in (("other", b'{"loglines": []}'), ("empty", b""), ("bytes", b"\x00\x01")):
         path = tmp_path / name
         path.write_bytes(content)
-        with pytest.raises(InvalidExport, match=r"line 1: wanted an export of a known kind \(chatgpt, .*eventstore\)"):
+        with pytest.raises(InvalidExport, match=r": wanted an export of a known kind \(chatgpt, .*eventstore\)"):
             list(files.import_file(there, path))
     with pytest.raises(FileNotFoundError):
         files.recognise(tmp_path / "nowhere")

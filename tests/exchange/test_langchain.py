@@ -39,7 +39,7 @@ def test_results_belong_to_their_calls_whatever_their_order() -> None:
     assert found["tb"]["parts"] == [
         {"type": "tool-look", "toolCallId": "c2", "state": "output-error", "input": {"q": "b"}, "errorText": "B"}
     ]
-    assert found["ta"]["parts"][0]["output"] == "A1\nA2"
+    assert found["ta"]["parts"][0]["output"] == [{"type": "text", "text": "A1"}, {"type": "text", "text": "A2"}]
     assert found["ta"]["metadata"] == {"langchain": {"artifact": {"raw": 1}}}
 
 

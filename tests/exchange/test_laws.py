@@ -113,6 +113,7 @@ READ_AGAIN = (
     "claude-code/damaged.jsonl",  # two sessions in one file
     "ai-sdk/chats.jsonl",  # a line that can't be read, to be named each time
     "openai-agents/session.jsonl",  # the same
+    "lobechat/rows.json",  # the same, of an array
 )
 
 

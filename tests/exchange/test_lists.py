@@ -13,7 +13,8 @@ from eventstore.exchange import ai_sdk
 from eventstore.exchange.assembling import Told
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.files import import_file
-from eventstore.exchange.lists import Names, conversation_metadata, is_lines, read_lists, read_values
+from eventstore.exchange.lists import conversation_metadata, is_lines, read_lists, read_values
+from eventstore.exchange.naming import Names
 from eventstore.exchange.times import any_time
 
 
@@ -32,7 +33,8 @@ LISTS: list[tuple[str, list[tuple[dict[str, Any], list[Any]]]]] = [
     ('[{"messages": [1]}, {"messages": []}]', [({}, [1]), ({}, [])]),
     ('{"messages": [1]}\n{"messages": [2]}', [({}, [1]), ({}, [2])]),
     ('\ufeff{"messages": [1]}\n{"messages": [2]}', [({}, [1]), ({}, [2])]),
-    ('7\n{"messages": [1]}\n[2]\n8', [({}, [1]), ({}, [2]), ({}, [7, 8])]),
+    ('7\n{"messages": [1]}\n[2]\n8', [({}, [7, 8]), ({}, [1]), ({}, [2])]),
+    ('{"messages": [1]}\n7\n[2]\n8', [({}, [1]), ({}, [7, 8]), ({}, [2])]),
 ]
 
 
@@ -40,16 +42,18 @@ LISTS: list[tuple[str, list[tuple[dict[str, Any], list[Any]]]]] = [
 def test_lists(tmp_path: Path, text: str, expected: list[tuple[dict[str, Any], list[Any]]]) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    found = list(read_lists(path, "number", is_number))
-    assert [(listed.about, listed.messages) for listed in found] == expected
-    assert not any(listed.skipped for listed in found)
+    lists = [(listed, list(listed.messages)) for listed in read_lists(path, "number", is_number)]
+    assert [(listed.about, messages) for listed, messages in lists] == expected
+    assert not any(listed.skipped for listed, _ in lists)
+    digests = [listed.digest for listed, _ in lists]
+    assert len(set(digests) - {None}) == len(digests)
 
 
 def test_what_is_no_list_is_named(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text('1\n{"notes": 2}\n{torn\n"text"\n')
-    [listed] = read_lists(path, "number", is_number)
-    assert listed.messages == [1]
+    [(listed, messages)] = [(listed, list(listed.messages)) for listed in read_lists(path, "number", is_number)]
+    assert messages == [1]
     assert [what for what, _ in listed.skipped] == ["line 2", "line 3", "line 4"]
 
 
@@ -98,18 +102,28 @@ def told(*texts: str, role: str = "user") -> list[Told]:
     return [Told(None, role, [], text) for text in texts]
 
 
+def name(names: Names, given: str | None, told: list[Told]) -> str:
+    naming = names.begin(given)
+    for each in told:
+        naming.hear(each)
+    return naming.name()
+
+
 def test_names() -> None:
     names = Names("x")
-    assert names.name("own", told("A")) == "x:own"
-    first = names.name(None, told("A", "B"))
-    assert names.name(None, told("A", "B")) == first
-    assert names.name(None, told("A", "B", "C")) == first
-    assert names.name(None, told("A", "C")) == f"{first}#2"
-    assert names.name(None, told("A", "B", "D")) == f"{first}#3"
-    assert names.name(None, told("A", "B", "C", "D")) == first
-    assert names.name(None, told("B")) != first
-    assert names.name(None, []) == "x:unknown"
-    assert Names("x").name(None, told("A", "Z")) == first
+    assert name(names, "own", told("A")) == "x:own"
+    first = name(names, None, told("A", "B"))
+    assert name(names, None, told("A", "B")) == first
+    assert name(names, None, told("A", "B", "C")) == first
+    assert name(names, None, told("A", "C")) == f"{first}#2"
+    assert name(names, None, told("A", "B", "D")) == f"{first}#3"
+    assert name(names, None, told("A", "B", "C", "D")) == first
+    assert name(names, None, told("B")) != first
+    assert name(names, None, []) == "x:unknown"
+    assert name(Names("x"), None, told("A", "Z")) == first
+    begin = told("Be brief.", role="system")
+    assert name(Names("x"), None, [*begin, *told("A", "Z")]) == first
+    assert name(Names("x"), None, begin) not in (first, "x:unknown")
 
 
 def test_metadata_of_a_conversation() -> None:

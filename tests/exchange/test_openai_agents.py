@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eventstore.exchange.assembling import Call, Result
 from eventstore.exchange.response_items import express
+from eventstore.exchange.tools import Call, Result
 from tests.exchange.reading import messages_of, parts_of, read_rows, read_sample, read_value, texts
 
 
@@ -139,9 +139,13 @@ ITEMS: list[tuple[dict[str, Any], str, list[Any]]] = [
     (
         {"type": "custom_tool_call", "call_id": "c", "name": "sh", "input": "ls"},
         "assistant",
-        [Call("c", "sh", "ls", {})],
+        [Call("c", "sh", "ls", {}, "openai")],
     ),
-    ({"type": "computer_call", "call_id": "c", "action": {"x": 1}}, "assistant", [Call("c", "computer", {"x": 1}, {})]),
+    (
+        {"type": "computer_call", "call_id": "c", "action": {"x": 1}},
+        "assistant",
+        [Call("c", "computer", {"x": 1}, {}, "openai")],
+    ),
     (
         {"type": "mcp_call", "id": "m", "name": "n", "arguments": "{}", "error": "down"},
         "assistant",
@@ -156,6 +160,24 @@ ITEMS: list[tuple[dict[str, Any], str, list[Any]]] = [
                 "errorText": "down",
             }
         ],
+    ),
+    (
+        {"type": "web_search_call", "status": "completed", "action": {"query": "tea"}},
+        "assistant",
+        [
+            Call(
+                None,
+                "web_search",
+                {"query": "tea"},
+                {"callProviderMetadata": {"openai": {"status": "completed"}}},
+                "openai",
+            )
+        ],
+    ),
+    (
+        {"type": "custom_tool_call", "call_id": "c", "name": "js", "input": "{}"},
+        "assistant",
+        [Call("c", "js", "{}", {}, "openai")],
     ),
     ({"type": "weather"}, "assistant", [{"type": "data-x-weather", "data": {"type": "weather"}}]),
 ]
@@ -172,3 +194,25 @@ def test_a_result_keeps_what_it_says_if_it_has_no_call() -> None:
     [result] = express(item, "x").said
     assert isinstance(result, Result)
     assert (result.output, result.alone) == (item["output"], {"type": "data-x-computer_call_output", "data": item})
+
+
+ONE, TWO = ({"type": "input_text", "text": text} for text in ("A", "B"))
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "failed"),
+    [
+        ("A", "A", False),
+        ([ONE], "A", False),
+        ([ONE, TWO], [ONE, TWO], False),
+        ([{**ONE, "note": "n"}], [{**ONE, "note": "n"}], False),
+        ({"content": "no net", "success": False}, "no net", True),
+        ({"content": "ok", "success": True}, {"content": "ok", "success": True}, False),
+        (None, None, False),
+    ],
+    ids=range(7),
+)
+def test_what_came_of_a_call(output: Any, told: Any, failed: bool) -> None:
+    [result] = express({"type": "function_call_output", "call_id": "c", "output": output}, "x").said
+    assert isinstance(result, Result)
+    assert (result.output, result.failed) == (told, failed)

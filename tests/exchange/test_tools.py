@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eventstore.exchange.conversation import mend_parents, order_parents_first
 from eventstore.exchange.identities import Identities
-from eventstore.exchange.tools import Pairs, error_part, pair, spelled
+from eventstore.exchange.tools import Call, Pairs, Result, call_part, error_part, pair, spelled, woven
 
 NODES = [f"n{number}" for number in range(8)]
 
@@ -92,3 +92,25 @@ def test_ids_are_the_same_each_time_and_never_the_same_twice(given: list[tuple[s
 
 def test_key_order_is_no_content() -> None:
     assert Identities().derive(None, {"a": 1, "b": 2}) == Identities().derive(None, {"b": 2, "a": 1})
+
+
+def test_what_is_said_beside_calls_and_results_is_kept_together() -> None:
+    call = Call("c", "t", {}, {"callProviderMetadata": {"x": {"a": 1}}}, "x")
+    failed = Result("c", [{"type": "image"}], {"type": "data-alone"}, failed=True, about={"x": {"b": 2}})
+    [same] = woven([call], ["c"], [])
+    assert same["callProviderMetadata"] == {"x": {"a": 1}}
+    [part] = woven([call, failed, failed], ["c#2"], [0, None])[:1]
+    assert part["callProviderMetadata"] == {"x": {"a": 1, "toolCallId": "c"}}
+    assert part["resultProviderMetadata"] == {"eventstore": {"error": [{"type": "image"}]}, "x": {"b": 2}}
+    assert call.more == {"callProviderMetadata": {"x": {"a": 1}}}
+
+
+def test_a_result_stands_where_its_call_is_or_alone() -> None:
+    text = {"type": "text", "text": "A"}
+    results = [Result("c", n, {"type": "data-alone", "data": n}) for n in range(3)]
+    earlier = call_part("t", "c", {})
+    woven_here = woven([results[0], text, Call("c", "t", {}), results[1]], ["c"], [0, 0])
+    assert [part["type"] for part in woven_here] == ["text", "tool-t", "data-alone"]
+    assert woven_here[1]["output"] == 0
+    assert [part.get("output") for part in woven(results, [], [earlier, None, earlier])] == [0, None, None]
+    assert "output" not in earlier

@@ -123,3 +123,5 @@ def test_the_error_names_file_and_line_and_survives_pickling() -> None:
         "some.json, line 7: wanted this, found that",
     )
     assert isinstance(error, ValueError)
+    whole = InvalidExport("some folder", None, "wanted this, found that")
+    assert str(pickle.loads(pickle.dumps(whole))) == "some folder: wanted this, found that"
