@@ -12,7 +12,7 @@ import pytest
 
 from eventstore import Sessions
 from eventstore.exchange.files import import_file
-from eventstore.types import ImportReport
+from eventstore.reports import ImportReport
 from tests.cli.running import run
 from tests.exchange.laws import FOLDER, counts_of
 
