@@ -96,7 +96,7 @@ def import_memory(bench: Bench) -> list[Line]:
             f"that of {number // 4:,}",
             _peak(bench, what, number),
             max(_peak(bench, what, number // 4), 1),
-            target=1.25,
+            target=1.5,
         )
         for what in FILES
     ]
