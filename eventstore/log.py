@@ -77,6 +77,25 @@ def append(connection: Connection, rows: list[Row]) -> None:
         connection.executemany(_INSERT, rows)
 
 
+class Gathering:
+    """Events on their way, to go into the log together. An object of its own, since who gathers them and who needs
+    them written would else know each other, and wait for the garbage collector after every write."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._rows: list[Row] = []
+
+    def add(self, envelope: Envelope, body: str | None) -> None:
+        """Takes an event, with the part of its body that fits one row."""
+        self._rows.append(row_of(envelope, body))
+
+    def flush(self) -> None:
+        """Writes what was gathered."""
+        if self._rows:
+            append(self._connection, self._rows)
+            self._rows.clear()
+
+
 def append_run(connection: Connection, envelopes: Sequence[Envelope], bodies: Sequence[str]) -> None:
     """Writes events, each with its body. Rows are made one by one: all at once they keep the garbage collector busy."""
     connection.executemany(_INSERT, map(row_of, envelopes, bodies))

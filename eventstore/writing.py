@@ -36,7 +36,6 @@ class Write:
         self.name = name
         self._asked = asked
         self.now = clock.now()
-        self._rows: list[log.Row] = []  # events gathered, to go into the log together
         self._heard = store.feed.is_listening()  # who listens only from now on hears it from the log
 
     def __enter__(self) -> Self:
@@ -44,7 +43,8 @@ class Write:
         try:
             self.connection = self.store.begin()
             reach("begun")
-            self._fold = Fold(self.connection, self._flush_log)
+            self._gathered = log.Gathering(self.connection)
+            self._fold = Fold(self.connection, self._gathered.flush)
             found = self.store.heads.load_for_write(self.connection, self.name, self._asked)
             self._first = self._last = found.last
             self._asked_is_absent = self._asked is not None and not found.maybe_known
@@ -94,11 +94,6 @@ class Write:
         """Writes what was gathered. After the last event, and before anything of this write is read back."""
         self._fold.flush()
 
-    def _flush_log(self) -> None:
-        if self._rows:
-            log.append(self.connection, self._rows)
-            self._rows.clear()
-
     def keeps_current_only(self) -> bool:
         """Whether what is superseded loses its body."""
         return bool(log.setting(self.connection, "retain") == "current")
@@ -144,9 +139,9 @@ class Write:
             texts.append(text)
             parent, back, touch = seq, 1, None
         if len(run) == 1:
-            self._rows.append(log.row_of(run[0], texts[0]))
+            self._gathered.add(run[0], texts[0])
         else:
-            self._flush_log()
+            self._gathered.flush()
             log.append_run(self.connection, run, texts)
         reach("logged")
         self._fold.apply_run(run, hashes)
@@ -171,7 +166,7 @@ class Write:
 
     def append(self, envelope: Envelope, text: str | None) -> None:
         """Appends an event whose body is stored already, or is `text`, and applies it."""
-        self._rows.append(log.row_of(envelope, text))
+        self._gathered.add(envelope, text)
         reach("logged")
         self._fold.apply(envelope)
         self._last = envelope.seq

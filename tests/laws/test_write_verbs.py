@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from eventstore import (
 )
 from eventstore.testing import check_invariants
 from tests.laws.support import every_transactional_verb, every_verb, reads, rolled_back, types, write_goes_on
-from tests.laws.verbs import READS, REPLAYS, VERBS, Verb, message
+from tests.laws.verbs import READS, REPLAYS, VERBS, Verb, message, prepare
 from tests.property.tables import tables
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,18 @@ def test_logs_its_events_in_order(sessions: Sessions, session: Session, verb: Ve
     assert types(events) == verb.events
     assert [event.seq for event in events] == sorted({event.seq for event in events})
     check_invariants(sessions)
+
+
+@every_verb
+def test_leaves_nothing_to_the_garbage_collector(sessions: Sessions, session: Session, verb: Verb) -> None:
+    verb.perform(prepare(sessions.session("loads what comes with first use")))
+    gc.collect()
+    gc.disable()
+    try:
+        verb.perform(session)
+        assert gc.collect() == 0  # objects that only each other know
+    finally:
+        gc.enable()
 
 
 @every_verb
