@@ -42,16 +42,25 @@ class Portal:
 
     def __init__(self, loop: str) -> None:
         self._asked: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=run_on, args=(loop, self._serve))
-        self._sleep = trio.sleep if loop == "trio" else asyncio.sleep
+        self._thread = threading.Thread(target=run_on, args=(loop, self._serve, 600.0))
+        self._is_trio = loop == "trio"
+        self._begun = threading.Event()
         self._thread.start()
+        self._begun.wait(30)
 
     async def _serve(self) -> None:
+        self._called: Any = trio.Event() if self._is_trio else asyncio.Event()
+        if self._is_trio:
+            self._on_loop: Callable[[Callable[[], None]], object] = trio.lowlevel.current_trio_token().run_sync_soon
+        else:
+            self._on_loop = asyncio.get_running_loop().call_soon_threadsafe
+        self._begun.set()
         while True:
             try:
                 asked = self._asked.get_nowait()
             except queue.Empty:
-                await self._sleep(0.0002)
+                await self._called.wait()
+                self._called = trio.Event() if self._is_trio else asyncio.Event()
                 continue
             if asked is None:
                 return
@@ -65,11 +74,15 @@ class Portal:
     def call(self, function: Callable[[], Any]) -> Any:
         """Makes a call in the task, and returns what it gives."""
         answer: Future[Any] = Future()
-        self._asked.put((function, answer))
+        self._ask((function, answer))
         return answer.result(30)
 
+    def _ask(self, asked: tuple[Callable[[], Any], Future[Any]] | None) -> None:
+        self._asked.put(asked)
+        self._on_loop(lambda: self._called.set())
+
     def close(self) -> None:
-        self._asked.put(None)
+        self._ask(None)
         self._thread.join(30)
 
 

@@ -135,6 +135,16 @@ def test_handles_are_the_same_each_time(store: Any) -> None:
         store.session(5)
 
 
+def test_a_cursor_that_the_log_has_not_reached(store: Any, session: Any) -> None:
+    heard: list[int] = []
+    store.subscribe(lambda event: heard.append(event.seq), after=6)
+    session.append_messages([message("x"), message("y"), message("z")])
+    assert heard == [5, 6, 7]  # whatever is new
+    assert [event.seq for event in store.tail(after=6, timeout=0)] == [7]  # what is above it
+    assert [event.seq for event in store.tail(after=9, timeout=0)] == []
+    assert list(store.events(after=9)) == []
+
+
 def test_a_compact_function_is_given_something(session: Any) -> None:
     given: list[Any] = []
     session.on_compaction(given.append)
