@@ -93,7 +93,7 @@ class Appending:
         self._write = write
         self._parent: ParentId | Position = parent_id
         self._expected = expected_leaf
-        self._hashes: list[int] | None = None  # of a batch, where they were looked for
+        self._hashes: list[int] | None = None  # of a batch of new messages, which goes in as one run
 
     def are_new(self, drafts: Sequence[Draft]) -> bool:
         """Whether none of a batch is known, as a look at the index tells for sure."""
@@ -103,8 +103,11 @@ class Appending:
         write = self._write
         if write.session is None:
             return True
-        self._hashes = log.hash_ids(write.session, ids)
-        return not tree.known_hashes(write.connection, self._hashes)
+        hashes = log.hash_ids(write.session, ids)
+        if tree.known_hashes(write.connection, hashes):
+            return False
+        self._hashes = hashes
+        return True
 
     def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
         """Appends each, and says what became of it."""
