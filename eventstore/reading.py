@@ -117,7 +117,7 @@ class ReadableSession:
         Every message counts at its full stored size. `before` pages backwards. The cost doesn't grow with the path.
         """
         if max_bytes is not None:
-            history.check_limit("max_bytes", max_bytes, -tree.ENDLESS)  # below 0 is no room: the newest alone
+            history.check_limit("max_bytes", max_bytes, None)  # below 0 is no room: the newest alone
         if max_messages is not None:
             history.check_limit("max_messages", max_messages, 1)
         with self._read() as connection:

@@ -155,6 +155,7 @@ class Session(ReadableSession):
         """
         from eventstore import copying  # with the first copy
 
+        copying.check_target(other, Session)
         return copying.copy_session(self._store, self.session_id, other._store, other.session_id, leaf_id, progress)
 
     # ---- search

@@ -56,7 +56,9 @@ class Sessions:
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
-        opening.check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
+        opening.check_options(
+            reserved_metadata_keys, retain, durability, busy_timeout, read_only, count_tokens, prepare
+        )
         database = Database(
             opening.file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
         )

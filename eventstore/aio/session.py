@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from eventstore import copying
 from eventstore.aio.compaction import AsyncCompactor
 from eventstore.aio.feed import Receiver
 from eventstore.aio.iterators import Windowed, windows
@@ -136,6 +137,7 @@ class AsyncSession(AsyncReadableSession):
         self, other: AsyncSession, *, leaf_id: str | None = None, progress: Progress | None = None
     ) -> ImportReport:
         """As `Session.copy_to`, into a session of this store or of another one that is open on this loop."""
+        copying.check_target(other, AsyncSession)
         told = self._store.on_loop(progress)
         source, target = self._store, other._store
         return await source.run_copy(
