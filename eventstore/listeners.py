@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from blinker import Signal
 
+from eventstore import hints
 from eventstore.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from eventstore.events import Event
 
-Listener: TypeAlias = "Callable[[Event], object]"
+Listener: TypeAlias = Callable[["hints.Event"], object]
 
 
 class OrderedSet(dict[Any, None]):
@@ -56,6 +57,9 @@ class Subscription:
 
     def __init__(self, close: Callable[[], object]) -> None:
         self._close: Callable[[], object] | None = close
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, {'open' if self._close is not None else 'closed'}>"
 
     def close(self) -> None:
         """Ends the subscription. No event comes after it."""

@@ -32,6 +32,9 @@ class StoreView:
         self.seq = seq
         self._past = _Past(store, seq)
 
+    def __repr__(self) -> str:
+        return f"<StoreView at {self.seq}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from eventstore import copying
+from eventstore import copying, hints
 from eventstore.aio.compaction import AsyncCompactor
 from eventstore.aio.feed import Receiver
 from eventstore.aio.iterators import Windowed, windows
@@ -30,9 +30,6 @@ from eventstore.types import (
     Source,
 )
 
-if TYPE_CHECKING:
-    from eventstore.aio.sessions import AsyncSessions
-
 R = TypeVar("R")
 
 
@@ -43,7 +40,7 @@ class AsyncSession(AsyncReadableSession):
     not at all.
     """
 
-    def __init__(self, sessions: AsyncSessions, store: AsyncStore, session_id: str) -> None:
+    def __init__(self, sessions: hints.AsyncSessions, store: AsyncStore, session_id: str) -> None:
         super().__init__(store, session_id)
         self.sessions = sessions
         self._store = store

@@ -26,6 +26,9 @@ class AsyncStoreView:
         self.seq = view.seq
         self._past = _Past(view, store)
 
+    def __repr__(self) -> str:
+        return f"<AsyncStoreView at {self.seq}>"
+
     async def __aenter__(self) -> Self:
         return self
 

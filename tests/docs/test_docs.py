@@ -182,7 +182,7 @@ def signature(owner: type, name: str) -> str:
     result = found.return_annotation
     if hasattr(attribute, "__wrapped__"):  # a generator that `contextmanager` wraps
         result = result.replace("Iterator", "AbstractContextManager")
-    return f"{name}({arguments(attribute)}) -> {result}"
+    return f"{name}({arguments(attribute)}) -> {result.replace('hints.', '')}"
 
 
 def arguments(function: Any) -> str:
