@@ -12,7 +12,7 @@ from eventstore.driver import Connection
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
-from eventstore.types import Compaction, Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Compaction, Handle, Message, MessageInfo, RecentHistory, SessionInfo
 
 TREE_WINDOW = 500
 
@@ -29,7 +29,7 @@ class Source(Protocol):
         """The seq that this state is of."""
 
 
-class ReadableSession:
+class ReadableSession(Handle):
     """One conversation, to read. Paths run from a root to `leaf_id`; left out, to the active leaf.
 
     Every id given must be one that the session holds, else `UnknownMessage`. All times are aware datetimes in UTC.

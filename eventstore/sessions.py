@@ -21,12 +21,12 @@ from eventstore.session import Session
 from eventstore.store import Store
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
-from eventstore.types import Message, Progress, SessionInfo
+from eventstore.types import Handle, Message, Progress, SessionInfo
 
 LIST_WINDOW = 200
 
 
-class Sessions:
+class Sessions(Handle):
     """A store of conversations in one SQLite file, or in memory.
 
     `path` is the file, made when it is new; `":memory:"` keeps nothing. `reserved_metadata_keys` are message metadata

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 import pickle
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +19,7 @@ import pytest
 
 import eventstore
 import projections
-from eventstore import Event, EventStoreError, Session, Sessions, errors, events, hints
+from eventstore import Event, EventStoreError, InvalidArgument, Session, Sessions, errors, events, hints
 
 PACKAGES = (
     eventstore,
@@ -234,6 +236,17 @@ def test_handles_show_what_they_are() -> None:
             ]
         subscription.close()
         assert repr(subscription) == "<Subscription, closed>"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps], ids=lambda copied: str(copied.__name__))
+def test_handles_stay_in_their_process(copied: Callable[[object], object]) -> None:
+    with Sessions() as store:
+        store.session().append_message({"id": "m1", "role": "user", "parts": []})
+        with store.at(1) as view:
+            other = eventstore.AsyncSessions()
+            for handle in (store, store.session(), view, view.session(), other, other.session()):
+                with pytest.raises(InvalidArgument, match=r"open the file there, with Sessions\(path\)"):
+                    copied(handle)
 
 
 def test_every_public_call_is_in_the_table() -> None:
