@@ -23,6 +23,8 @@ from eventstore.errors import (
     StoreFull,
     UnknownMessage,
 )
+from eventstore.hints import LATER as _LATER
+from eventstore.hints import find as _find
 from eventstore.listeners import Subscription
 from eventstore.reading import ReadableSession
 from eventstore.session import Session
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from eventstore.views import StoreView
 
 __version__ = "0.1.0"
+
+_BESIDE = {"exchange", "testing"}  # packages of ours that are public too, once they were imported
 
 __all__ = [
     "LATEST",
@@ -134,46 +138,12 @@ __all__ = [
     "strip_openai_ephemera",
 ]
 
-_LATER = {
-    "Appended": "eventstore.events",
-    "AsyncCompactFunction": "eventstore.reports",
-    "AsyncReadableSession": "eventstore.aio",
-    "AsyncSession": "eventstore.aio",
-    "AsyncSessions": "eventstore.aio",
-    "AsyncStoreView": "eventstore.aio",
-    "Cleared": "eventstore.events",
-    "CompactFunction": "eventstore.reports",
-    "CompactResult": "eventstore.reports",
-    "Compacted": "eventstore.events",
-    "Deleted": "eventstore.events",
-    "Event": "eventstore.events",
-    "ImportReport": "eventstore.reports",
-    "ImportRow": "eventstore.reports",
-    "Imported": "eventstore.events",
-    "LeafSelected": "eventstore.events",
-    "MetadataChanged": "eventstore.events",
-    "RecoveryReport": "eventstore.reports",
-    "SearchResult": "eventstore.reports",
-    "SessionDeleted": "eventstore.events",
-    "StoreView": "eventstore.views",
-    "Updated": "eventstore.events",
-    "VerifyReport": "eventstore.reports",
-    "create_compact_function": "eventstore.summarizing",
-    "recover": "eventstore.recovering",
-    "strip_openai_ephemera": "eventstore.prepare",
-}
-"""Names whose modules are imported when they are first asked for: asyncio alone would double the time of an import."""
-
 
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found: object = getattr(import_module(_LATER[name]), name)
-    globals()[name] = found
-    return found
+    return globals().setdefault(name, _find(name))
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__") or name in _BESIDE)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from eventstore import codec, log, messages, tree
@@ -65,8 +65,9 @@ def append_messages(
 ) -> list[AppendResult]:
     """Appends messages, each on the one before, in one transaction."""
     check_parent(parent_id)
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise InvalidArgument(f"messages must be an iterable of messages, not {type(given).__name__}")
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        found = type(given).__name__
+        raise InvalidArgument(f"messages must be an iterable of messages, not {found}: put one message in a list")
     reserved = store.has_reserved(source)
     batch = [draft_of(store, message, reserved) for message in given]
     new = [draft for draft in batch if isinstance(draft, Draft)]

@@ -150,20 +150,25 @@ def check_message(message: MessageLike) -> None:
     """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
     if not isinstance(message, (dict, Mapping)):  # dict first: an abstract class is slow to ask
         raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
-    _check_word(message.get("id"), "id")
-    _check_word(message.get("role"), "role")
+    _check_word(message, "id")
+    _check_word(message, "role")
     parts = message.get("parts")
     if not isinstance(parts, (list, tuple)):
-        raise InvalidMessage(f"a message's 'parts' must be a list, not {type(parts).__name__}")
+        found = f"not {reprlib.repr(parts)}" if "parts" in message else "and it has none"
+        raise InvalidMessage(
+            f"a message's 'parts' must be a list, {found}: a text is [{{'type': 'text', 'text': 'Hello'}}]"
+        )
     for part in parts:
         if not isinstance(part, (dict, Mapping)) or not isinstance(part.get("type"), str):
             index = next(n for n, each in enumerate(parts) if each is part)
             raise InvalidMessage(f"parts[{index}] must be an object with a string 'type', not {reprlib.repr(part)}")
 
 
-def _check_word(word: Any, key: str) -> None:
+def _check_word(message: MessageLike, key: str) -> None:
+    word = message.get(key)
     if not isinstance(word, str) or not word:
-        raise InvalidMessage(f"a message's {key!r} must be a non-empty string, not {reprlib.repr(word)}")
+        found = f"not {reprlib.repr(word)}" if key in message else "and it has none"
+        raise InvalidMessage(f"a message's {key!r} must be a non-empty string, {found}")
     if not word.isascii() and has_surrogate(word):
         raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
 

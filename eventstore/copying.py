@@ -49,6 +49,14 @@ class Step:
     body: Encoded | None = None
 
 
+def check_target(other: object, wanted: type) -> None:
+    """Raises `InvalidArgument` for what isn't a session of the kind that is copied."""
+    if not isinstance(other, wanted):
+        raise InvalidArgument(
+            f"copy_to() copies into another {wanted.__name__}, store.session(name), and not into {other!r}"
+        )
+
+
 def steps(connection: Connection, session: int) -> Iterator[Step]:
     """The steps of a session, and last its metadata as it stands. Reads as it goes: stay within one state."""
     head = heads.load(connection, session)

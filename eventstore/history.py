@@ -63,10 +63,11 @@ def batches(
     return _batches(read, walk, newest_first, batch_size, max_batch_bytes)
 
 
-def check_limit(name: str, value: object, least: int) -> None:
-    """Raises `InvalidArgument` unless `value` is an integer of at least `least`."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidArgument(f"{name} must be an integer of at least {least}, not {value!r}")
+def check_limit(name: str, value: object, least: int | None) -> None:
+    """Raises `InvalidArgument` unless `value` is an integer of at least `least`; `None`: any integer."""
+    if not isinstance(value, int) or isinstance(value, bool) or (least is not None and value < least):
+        wanted = "an integer" if least is None else f"an integer of at least {least}"
+        raise InvalidArgument(f"{name} must be {wanted}, not {value!r}")
 
 
 class _Walk:

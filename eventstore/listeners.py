@@ -6,18 +6,21 @@ The registry is blinker's signal, for its senders and its users, with an order.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Generator, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-from blinker import Signal
+from blinker import ANY, Signal
 
+from eventstore import hints
 from eventstore.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from eventstore.events import Event
 
-Listener: TypeAlias = "Callable[[Event], object]"
+F = TypeVar("F", bound=Callable[..., Any])
+Listener: TypeAlias = Callable[["hints.Event"], object]
 
 
 class OrderedSet(dict[Any, None]):
@@ -46,9 +49,33 @@ class OrderedSet(dict[Any, None]):
 
 
 class OrderedSignal(Signal):
-    """A signal that keeps an order: those connected to all senders first, each lot in the order of its connecting."""
+    """A signal that keeps an order: those connected to all senders first, each lot in the order of its connecting.
+
+    Receivers come and go in any thread. blinker goes over its senders to disconnect one, and fails if another thread
+    brings a new sender meanwhile; so one thread at a time is in its tables.
+    """
 
     set_class = OrderedSet  # type: ignore[assignment]
+
+    def __init__(self, doc: str | None = None) -> None:
+        super().__init__(doc)
+        self._tables = threading.RLock()
+
+    def connect(self, receiver: F, sender: Any = ANY, weak: bool = True) -> F:
+        """As blinker's."""
+        with self._tables:
+            return super().connect(receiver, sender, weak)
+
+    def disconnect(self, receiver: Callable[..., Any], sender: Any = ANY) -> None:
+        """As blinker's."""
+        with self._tables:
+            super().disconnect(receiver, sender)
+
+    def receivers_for(self, sender: Any) -> Generator[Callable[..., Any], None, None]:
+        """As blinker's, those of this moment."""
+        with self._tables:
+            receivers = list(super().receivers_for(sender))
+        yield from receivers
 
 
 class Subscription:
@@ -56,6 +83,9 @@ class Subscription:
 
     def __init__(self, close: Callable[[], object]) -> None:
         self._close: Callable[[], object] | None = close
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, {'open' if self._close is not None else 'closed'}>"
 
     def close(self) -> None:
         """Ends the subscription. No event comes after it."""

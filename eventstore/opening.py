@@ -35,8 +35,20 @@ def file_name(path: Any) -> str:
     return name if name == MEMORY else os.path.abspath(name)
 
 
-def check_options(reserved: object, retain: object, durability: object, busy_timeout: object, read_only: bool) -> None:
+def check_options(
+    reserved: object,
+    retain: object,
+    durability: object,
+    busy_timeout: object,
+    read_only: bool,
+    count_tokens: object,
+    prepare: object,
+) -> None:
     """Refuses what a store can't be opened with. Raises `InvalidArgument`."""
+    if not callable(count_tokens):
+        raise InvalidArgument(f"count_tokens must be a function from a message to a number, not {count_tokens!r}")
+    if prepare is not None and not callable(prepare):
+        raise InvalidArgument(f"prepare must be a function from a message to a message, not {prepare!r}")
     if isinstance(reserved, str):
         raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
     if retain not in (None, "current", "all"):

@@ -12,7 +12,7 @@ from eventstore.driver import Connection
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
-from eventstore.types import Compaction, Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Compaction, Handle, Message, MessageInfo, RecentHistory, SessionInfo
 
 TREE_WINDOW = 500
 
@@ -29,7 +29,7 @@ class Source(Protocol):
         """The seq that this state is of."""
 
 
-class ReadableSession:
+class ReadableSession(Handle):
     """One conversation, to read. Paths run from a root to `leaf_id`; left out, to the active leaf.
 
     Every id given must be one that the session holds, else `UnknownMessage`. All times are aware datetimes in UTC.
@@ -117,7 +117,7 @@ class ReadableSession:
         Every message counts at its full stored size. `before` pages backwards. The cost doesn't grow with the path.
         """
         if max_bytes is not None:
-            history.check_limit("max_bytes", max_bytes, -tree.ENDLESS)  # below 0 is no room: the newest alone
+            history.check_limit("max_bytes", max_bytes, None)  # below 0 is no room: the newest alone
         if max_messages is not None:
             history.check_limit("max_messages", max_messages, 1)
         with self._read() as connection:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from eventstore import appending, log, replay, tailing
+from eventstore import appending, hints, log, replay, tailing
 from eventstore.compaction import Compactor
 from eventstore.listeners import Listener, Subscription
 from eventstore.reading import ReadableSession
@@ -28,11 +28,6 @@ from eventstore.types import (
     Source,
 )
 
-if TYPE_CHECKING:
-    from eventstore.events import Event
-    from eventstore.reports import CompactFunction, ImportReport, ImportRow, SearchResult
-    from eventstore.sessions import Sessions
-
 
 class Session(ReadableSession):
     """One conversation. Get it from `Sessions.session()`, which returns the same object for the same name.
@@ -43,7 +38,7 @@ class Session(ReadableSession):
     `NotSerializable`, an id that the session doesn't hold `UnknownMessage`; then nothing was written or emitted.
     """
 
-    def __init__(self, sessions: Sessions, store: Store, session_id: str) -> None:
+    def __init__(self, sessions: hints.Sessions, store: Store, session_id: str) -> None:
         super().__init__(store, session_id)
         self.sessions = sessions
         self._store = store
@@ -84,7 +79,9 @@ class Session(ReadableSession):
 
         return importing.import_message(self._store, self.session_id, message, parent_id, created_at)
 
-    def import_messages(self, rows: Iterable[ImportRow], *, progress: Progress | None = None) -> ImportReport:
+    def import_messages(
+        self, rows: Iterable[hints.ImportRow], *, progress: Progress | None = None
+    ) -> hints.ImportReport:
         """Stores any number of messages as given, in transactions of at most 1,000 messages or 8 MiB.
 
         A row may come before its parent: it waits for it. Rows that still wait at the end raise `UnknownMessage`, which
@@ -147,7 +144,9 @@ class Session(ReadableSession):
 
         describing.set_metadata(self._store, self.session_id, metadata)
 
-    def copy_to(self, other: Session, *, leaf_id: str | None = None, progress: Progress | None = None) -> ImportReport:
+    def copy_to(
+        self, other: Session, *, leaf_id: str | None = None, progress: Progress | None = None
+    ) -> hints.ImportReport:
         """Copies the whole session into an empty session of any store, so that every read is the same.
 
         With `leaf_id` only the path to that message: a fork into a conversation of its own. Whole or not at all. Raises
@@ -155,6 +154,7 @@ class Session(ReadableSession):
         """
         from eventstore import copying  # with the first copy
 
+        copying.check_target(other, Session)
         return copying.copy_session(self._store, self.session_id, other._store, other.session_id, leaf_id, progress)
 
     # ---- search
@@ -167,7 +167,7 @@ class Session(ReadableSession):
         role: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[SearchResult]:
+    ) -> list[hints.SearchResult]:
         """The messages of this session whose text has all the words of `query`: see `Sessions.search`."""
         from eventstore import searching  # with the first search: six modules
 
@@ -175,7 +175,7 @@ class Session(ReadableSession):
 
     # ---- compaction
 
-    def on_compaction(self, function: CompactFunction | None) -> Self:
+    def on_compaction(self, function: hints.CompactFunction | None) -> Self:
         """Registers what makes summaries (see `create_compact_function`), `None` for nothing. Returns the session.
 
         The function is given what `get_history()` gives, earlier summaries included, and runs outside every lock and
@@ -228,7 +228,7 @@ class Session(ReadableSession):
         self._store.compact_due()  # the listener may have appended
         return subscription
 
-    def events(self, after: int = 0) -> Iterator[Event]:
+    def events(self, after: int = 0) -> Iterator[hints.Event]:
         """This session's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
         replay.check_cursor(after)
         with self._read() as connection:
@@ -237,13 +237,13 @@ class Session(ReadableSession):
 
     def tail(
         self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
-    ) -> Iterator[Event]:
+    ) -> Iterator[hints.Event]:
         """This session's events above `after`, then new ones as they are written: see `Sessions.tail`."""
         if after is not None:
             replay.check_cursor(after)
         return tailing.tail(self._store, self._events, after, interval, timeout)
 
-    def _events(self, after: int, upto: int) -> Iterator[Event]:
+    def _events(self, after: int, upto: int) -> Iterator[hints.Event]:
         with self._read() as connection:
             seqs = replay.session_seqs(connection, self.session_id, after, upto)
         while seqs:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from blinker import Signal
 
-from eventstore import heads, log, opening, reads, replay, tailing
+from eventstore import heads, hints, log, opening, reads, replay, tailing
 from eventstore.database import Database
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
@@ -21,17 +21,12 @@ from eventstore.session import Session
 from eventstore.store import Store
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
-from eventstore.types import Message, Progress, SessionInfo
-
-if TYPE_CHECKING:
-    from eventstore.events import Event
-    from eventstore.reports import SearchResult, VerifyReport
-    from eventstore.views import StoreView
+from eventstore.types import Handle, Message, Progress, SessionInfo
 
 LIST_WINDOW = 200
 
 
-class Sessions:
+class Sessions(Handle):
     """A store of conversations in one SQLite file, or in memory.
 
     `path` is the file, made when it is new; `":memory:"` keeps nothing. `reserved_metadata_keys` are message metadata
@@ -56,7 +51,9 @@ class Sessions:
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
-        opening.check_options(reserved_metadata_keys, retain, durability, busy_timeout, read_only)
+        opening.check_options(
+            reserved_metadata_keys, retain, durability, busy_timeout, read_only, count_tokens, prepare
+        )
         database = Database(
             opening.file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
         )
@@ -152,7 +149,7 @@ class Sessions:
         role: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-    ) -> list[SearchResult]:
+    ) -> list[hints.SearchResult]:
         """The messages, of all branches of all sessions, whose text has all the words of `query`, best first.
 
         Words may stand in any order; `"a phrase"` stands as it is, `word*` is the beginning of a word, everything else
@@ -196,12 +193,12 @@ class Sessions:
         self._store.compact_due()  # the listener may have appended
         return subscription
 
-    def events(self, after: int = 0) -> Iterator[Event]:
+    def events(self, after: int = 0) -> Iterator[hints.Event]:
         """The log's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
         replay.check_cursor(after)
         return self._events(after, self.latest_seq)
 
-    def _events(self, after: int, upto: int) -> Iterator[Event]:
+    def _events(self, after: int, upto: int) -> Iterator[hints.Event]:
         while after < upto:
             with self._store.read() as connection:
                 events = replay.read_events(connection, log.read_range(connection, after, upto, replay.WINDOW_EVENTS))
@@ -212,7 +209,7 @@ class Sessions:
 
     def tail(
         self, after: int | None = None, *, interval: float = tailing.INTERVAL, timeout: float | None = None
-    ) -> Iterator[Event]:
+    ) -> Iterator[hints.Event]:
         """The log's events with `seq` above `after` (left out: the newest), then new ones as they are written.
 
         This store's writes and those of other processes. No listener hears anything by it. It looks every `interval`
@@ -249,7 +246,7 @@ class Sessions:
         with self._store.transaction():
             yield
 
-    def at(self, seq: int) -> StoreView:
+    def at(self, seq: int) -> hints.StoreView:
         """A read-only view of the store as it was after event `seq` (0: empty). Close it when done.
 
         It reads what is committed, so that it is refused (`InvalidArgument`) inside `transaction()`.
@@ -260,7 +257,7 @@ class Sessions:
 
         return StoreView(self._store, seq)
 
-    def verify(self, *, progress: Progress | None = None) -> VerifyReport:
+    def verify(self, *, progress: Progress | None = None) -> hints.VerifyReport:
         """Checks SQLite's own integrity, bodies against digests, and the read tables against the log. Never writes.
 
         It reads what is committed, so that it is refused (`InvalidArgument`) inside `transaction()`.

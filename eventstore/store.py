@@ -214,7 +214,10 @@ class Store:
         if not isinstance(message, Mapping):
             raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
         given: Any = codec.encode(dict(message)).value  # the hook may change it, and it is the caller's
-        return self._prepare(given)
+        made = self._prepare(given)
+        if not isinstance(made, Mapping):
+            raise InvalidMessage(f"prepare must return the message to store, not {type(made).__name__}")
+        return made
 
     def draft(self, message: MessageLike, created_at: int | None = None) -> Draft:
         """A message checked, encoded and stamped. Raises `InvalidMessage` and `NotSerializable`."""

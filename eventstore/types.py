@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Final, Literal, NoReturn, NotRequired, TypeAlias, TypedDict
 
 import attrs
 
@@ -89,6 +89,17 @@ class JsonReady(Value):
         """The fields as JSON-ready values: times as ISO 8601 in UTC, tuples as lists, messages as they are."""
         fields: dict[str, Any] = as_json(self)
         return fields
+
+
+class Handle:
+    """What stands on an open file, and so stays in the process that opened it."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise InvalidArgument(
+            f"{self!r} can't be copied, pickled or sent to another process: open the file there, with Sessions(path)"
+        )
 
 
 def check_aware(name: str, when: datetime) -> datetime:

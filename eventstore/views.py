@@ -22,15 +22,18 @@ from eventstore.readers import Reader
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
 from eventstore.totals import PathTotals
-from eventstore.types import SessionInfo
+from eventstore.types import Handle, SessionInfo
 
 
-class StoreView:
+class StoreView(Handle):
     """A read-only store as of one event. Close it when done, or use `with`; closing the store doesn't."""
 
     def __init__(self, store: Store, seq: int) -> None:
         self.seq = seq
         self._past = _Past(store, seq)
+
+    def __repr__(self) -> str:
+        return f"<StoreView at {self.seq}>"
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 
 from eventstore import AsyncSession, Event, InvalidArgument, Message, Session, Subscription
 from projections.follower import Change, Follower
-from projections.mirror import check_functions
+from projections.mirror import check_functions, check_session
 from projections.paths import Reading
 from projections.steps import run, run_async
 
@@ -114,8 +114,10 @@ def follow(
     coroutine functions, and are called on the loop.
 
     Raises `UnknownMessage` for a `leaf_id` that the session doesn't hold, and `InvalidArgument` for a list that isn't a
-    mutable sequence or a function that isn't one (a coroutine function among them, with a sync session).
+    mutable sequence, a store in the place of a session, or a function that isn't one (a coroutine function among them,
+    with a sync session).
     """
+    check_session(session)
     check_functions(allow_async=isinstance(session, AsyncSession), transform=transform, on_change=on_change)
     if not isinstance(messages, MutableSequence):
         raise InvalidArgument(f"follow() changes a list, or another mutable sequence, not {type(messages).__name__}")

@@ -12,7 +12,18 @@ from collections.abc import Awaitable, Callable, Collection, MutableSequence, Se
 from inspect import iscoroutinefunction
 from typing import Any, Generic, TypeVar, overload
 
-from eventstore import Appended, AsyncSession, Event, InvalidArgument, Message, Session, Subscription, Updated
+from eventstore import (
+    Appended,
+    AsyncSession,
+    AsyncSessions,
+    Event,
+    InvalidArgument,
+    Message,
+    Session,
+    Sessions,
+    Subscription,
+    Updated,
+)
 from projections.positions import MANY, Positions, PositionsById, PositionsOfOwn
 from projections.reduce import Entries, puts, reduce
 from projections.steps import result_of
@@ -196,9 +207,10 @@ def mirror(
     With an `AsyncSession` it is `await mirror(...)`; `transform`, `intercept` and `on_applied` may then be coroutine
     functions, and are called on the loop.
 
-    Raises `InvalidArgument` when not exactly one of the two forms is given, the list isn't a mutable sequence, or a
-    function isn't one (a coroutine function among them, with a sync session).
+    Raises `InvalidArgument` when not exactly one of the two forms is given, the list isn't a mutable sequence, the
+    session is a store, or a function isn't one (a coroutine function among them, with a sync session).
     """
+    check_session(session)
     is_async = isinstance(session, AsyncSession)
     check_functions(get=get, set=set)
     check_functions(allow_async=is_async, transform=transform, intercept=intercept, on_applied=on_applied)
@@ -261,6 +273,12 @@ def _entries(
             f"mirror() changes a list, or another mutable sequence, in place, not {type(messages).__name__}"
         )
     return InPlace(messages, positions)
+
+
+def check_session(session: object) -> None:
+    """Raises `InvalidArgument` for what isn't one conversation: a store, or nothing that can be listened to."""
+    if isinstance(session, (Sessions, AsyncSessions)) or not hasattr(session, "subscribe"):
+        raise InvalidArgument(f"a list follows one session, store.session(name), not {session!r}")
 
 
 def check_functions(*, allow_async: bool = False, **functions: object) -> None:

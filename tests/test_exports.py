@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 import pickle
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +19,7 @@ import pytest
 
 import eventstore
 import projections
-from eventstore import Event, EventStoreError, Session, Sessions, errors, events
+from eventstore import Event, EventStoreError, InvalidArgument, Session, Sessions, errors, events, hints
 
 PACKAGES = (
     eventstore,
@@ -175,6 +177,76 @@ def test_calls_take_what_was_promised(owner: type, method: str) -> None:
     for each in parameters:
         assert each.annotation is not each.empty
     assert inspect.getdoc(getattr(owner, method))
+
+
+def test_annotations_of_public_calls_can_be_resolved() -> None:
+    """In a process that has used none of what they speak of: as frameworks do with what they are given to call."""
+    code = """
+import inspect, typing
+import eventstore, projections
+from eventstore import *
+for package in (eventstore, projections):
+    for value in [getattr(package, name) for name in package.__all__]:
+        calls = [value]
+        if inspect.isclass(value):
+            calls = [value.__init__, *(each for name, each in inspect.getmembers(value) if name[0] != "_")]
+        for call in calls:
+            call = call.fget if isinstance(call, property) else call
+            if inspect.isfunction(call):
+                typing.get_type_hints(call)
+                inspect.signature(call, eval_str=True)
+assert typing.get_type_hints(Session.search)["return"] == list[SearchResult]
+assert typing.get_type_hints(Sessions.at)["return"] is StoreView
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_names_that_annotations_speak_of_are_the_packages_own() -> None:
+    for name in hints.LATER:
+        assert getattr(hints, name) is getattr(eventstore, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        hints.nothing  # noqa: B018
+
+
+def test_what_is_offered_is_what_is_public() -> None:
+    """`dir()`, and so the completion of shells and notebooks: no module of ours, nothing that another module lent."""
+    code = """
+import eventstore, eventstore.testing
+shown = {name for name in dir(eventstore) if not name.startswith("__")}
+assert shown - {"exchange"} == {*eventstore.__all__, "testing"}, shown ^ set(eventstore.__all__)
+assert "__version__" in dir(eventstore)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_handles_show_what_they_are() -> None:
+    with Sessions() as store:
+        session = store.session("support")
+        session.append_message({"id": "m1", "role": "user", "parts": []})
+        subscription, following = store.subscribe(print), projections.follow(session, [])
+        with store.at(1) as view:
+            shown = [store, session, view, view.session("support"), subscription, following]
+            assert [repr(each) for each in shown] == [
+                "<Sessions ':memory:'>",
+                "<Session 'support'>",
+                "<StoreView at 1>",
+                "<ReadableSession 'support'>",
+                "<Subscription, open>",
+                "<Following, open>",
+            ]
+        subscription.close()
+        assert repr(subscription) == "<Subscription, closed>"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps], ids=lambda copied: str(copied.__name__))
+def test_handles_stay_in_their_process(copied: Callable[[object], object]) -> None:
+    with Sessions() as store:
+        store.session().append_message({"id": "m1", "role": "user", "parts": []})
+        with store.at(1) as view:
+            other = eventstore.AsyncSessions()
+            for handle in (store, store.session(), view, view.session(), other, other.session()):
+                with pytest.raises(InvalidArgument, match=r"open the file there, with Sessions\(path\)"):
+                    copied(handle)
 
 
 def test_every_public_call_is_in_the_table() -> None:

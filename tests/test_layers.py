@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
-    ("errors", "types", "reports", "events", "clock", "seams", "troubles"),
+    ("errors", "types", "hints", "reports", "events", "clock", "seams", "troubles"),
     # pure: text and numbers in, text and numbers out
     ("hashing", "strict", "media", "codec", "deltas", "tokens", "prepare", "names", "words", "overlays", "prompt"),
     # SQLite: the border, the file's tables, connections and transactions

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from eventstore.aio.iterators import Windowed, windows
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.reading import ReadableSession
-from eventstore.types import Compaction, Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Compaction, Handle, Message, MessageInfo, RecentHistory, SessionInfo
 
 R = TypeVar("R")
 TREE_WINDOW = 500
@@ -24,7 +24,7 @@ class Source(Protocol):
         """The sync session."""
 
 
-class AsyncReadableSession:
+class AsyncReadableSession(Handle):
     """One conversation, to read: as `ReadableSession`, in coroutines and async iterators.
 
     An iterator fetches a window per hop, holds nothing between two, and checks the ids given to it at its first step.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
+from eventstore import copying, hints
 from eventstore.aio.compaction import AsyncCompactor
 from eventstore.aio.feed import Receiver
 from eventstore.aio.iterators import Windowed, windows
@@ -29,9 +30,6 @@ from eventstore.types import (
     Source,
 )
 
-if TYPE_CHECKING:
-    from eventstore.aio.sessions import AsyncSessions
-
 R = TypeVar("R")
 
 
@@ -42,7 +40,7 @@ class AsyncSession(AsyncReadableSession):
     not at all.
     """
 
-    def __init__(self, sessions: AsyncSessions, store: AsyncStore, session_id: str) -> None:
+    def __init__(self, sessions: hints.AsyncSessions, store: AsyncStore, session_id: str) -> None:
         super().__init__(store, session_id)
         self.sessions = sessions
         self._store = store
@@ -136,6 +134,7 @@ class AsyncSession(AsyncReadableSession):
         self, other: AsyncSession, *, leaf_id: str | None = None, progress: Progress | None = None
     ) -> ImportReport:
         """As `Session.copy_to`, into a session of this store or of another one that is open on this loop."""
+        copying.check_target(other, AsyncSession)
         told = self._store.on_loop(progress)
         source, target = self._store, other._store
         return await source.run_copy(

@@ -25,10 +25,10 @@ from eventstore.reports import SearchResult, VerifyReport
 from eventstore.sessions import Sessions
 from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
-from eventstore.types import Message, Progress, SessionInfo
+from eventstore.types import Handle, Message, Progress, SessionInfo
 
 
-class AsyncSessions:
+class AsyncSessions(Handle):
     """A store of conversations for asyncio and trio. The arguments are those of `Sessions`, and only remembered.
 
     `async with` opens and closes it, or `await open()` and `await close()`; it can be opened again, on another loop

@@ -13,18 +13,21 @@ from eventstore.aio.reading import AsyncReadableSession
 from eventstore.aio.store import AsyncStore
 from eventstore.names import check_session_id
 from eventstore.reading import ReadableSession
-from eventstore.types import SessionInfo
+from eventstore.types import Handle, SessionInfo
 from eventstore.views import StoreView
 
 R = TypeVar("R")
 
 
-class AsyncStoreView:
+class AsyncStoreView(Handle):
     """As `StoreView`. Close it when done, or use `async with`; closing the store doesn't."""
 
     def __init__(self, view: StoreView, store: AsyncStore) -> None:
         self.seq = view.seq
         self._past = _Past(view, store)
+
+    def __repr__(self) -> str:
+        return f"<AsyncStoreView at {self.seq}>"
 
     async def __aenter__(self) -> Self:
         return self

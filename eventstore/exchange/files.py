@@ -52,9 +52,10 @@ def import_file(
     is told the bytes that were read and stored, and how many there are. A conversation that the last import left as it
     is isn't read again, and its report names nothing, unless `reread` is true.
 
-    Raises as `recognise`, and `InvalidExport` where a file stops making sense: what was committed stays. In a folder or
-    archive the other files are stored before that.
+    Raises as `recognise`, `InvalidArgument` for what isn't a `Sessions`, and `InvalidExport` where a file stops making
+    sense: what was committed stays. In a folder or archive the other files are stored before that.
     """
+    jsonl.check_store(sessions)
     with found_at(path) as found:
         groups, skipped = _groups(found.sources, found.several)
         skipped = [*found.skipped, *skipped]

@@ -64,6 +64,9 @@ def export(
     `progress` is told the messages passed and how many there are. One read transaction stays open until the end.
     Raises `InvalidArgument`, before anything is written, for a name that isn't listed.
     """
+    check_store(sessions)
+    if isinstance(names, str):
+        raise InvalidArgument(f"names must be a list of sessions' names, or None for all; not {names!r}")
     with sessions._store.read() as connection:
         infos = _listed(connection, names)
         done, total = 0, sum(info.messages for info in infos)
@@ -78,6 +81,14 @@ def export(
                     progress(min(done, total), total)
             file.write(end_line(count))
         return [info.session_id for info in infos]
+
+
+def check_store(sessions: object) -> None:
+    """Raises `InvalidArgument` for what isn't a store that files can be read into, or written from."""
+    if not isinstance(sessions, Sessions):
+        raise InvalidArgument(
+            f"wanted a Sessions, not {sessions!r}; beside an AsyncSessions open one on the same file, in a thread"
+        )
 
 
 def _listed(connection: Connection, names: Iterable[str] | None) -> list[SessionInfo]:
@@ -114,6 +125,7 @@ def import_file(
     `progress` is told the bytes that are read and how many there are. Raises `InvalidExport` where the file makes no
     sense: nothing of the session that it then speaks of was written. `OSError` if it can't be read at all.
     """
+    check_store(sessions)
     for exported in read(path):
         yield exported.session, _import(sessions, exported, progress)
 

@@ -86,6 +86,7 @@ def as_async(annotation: str) -> str:
     """How an annotation of the sync face reads on the other. (`transaction` is a decorated generator there.)"""
     if annotation == "Iterator[None]":
         return "AbstractAsyncContextManager[None]"
+    annotation = annotation.replace("hints.", "")  # the face of a loop is imported late itself
     annotation = re.sub(r"\b(Session|ReadableSession|StoreView)\b", r"Async\1", annotation)
     return annotation if annotation == "Iterable[ImportRow]" else re.sub(r"\bIterator\b", "AsyncIterator", annotation)
 

@@ -23,6 +23,7 @@ from click.testing import CliRunner
 from hypothesis import settings
 
 import eventstore
+import eventstore.exchange
 import eventstore.testing
 import projections
 from eventstore import EventStoreError, Session, Sessions, StoreView
@@ -144,7 +145,9 @@ def exported(module: Any) -> list[str]:
     return list(module.__all__)
 
 
-@pytest.mark.parametrize("module", [eventstore, projections, eventstore.testing], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [eventstore, projections, eventstore.exchange, eventstore.testing], ids=lambda module: module.__name__
+)
 def test_every_public_name_is_described(module: Any) -> None:
     text = "\n".join(page.text for page in reference().values())
     missing = [name for name in exported(module) if not re.search(rf"`{name}\b|^#+ `?{name}\b", text, re.MULTILINE)]
@@ -182,7 +185,7 @@ def signature(owner: type, name: str) -> str:
     result = found.return_annotation
     if hasattr(attribute, "__wrapped__"):  # a generator that `contextmanager` wraps
         result = result.replace("Iterator", "AbstractContextManager")
-    return f"{name}({arguments(attribute)}) -> {result}"
+    return f"{name}({arguments(attribute)}) -> {result.replace('hints.', '')}"
 
 
 def arguments(function: Any) -> str:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import ImportReport, InvalidArgument, Sessions, strict
+from eventstore import AsyncSessions, ImportReport, InvalidArgument, Sessions, strict
 from eventstore.exchange import InvalidExport, chatgpt, files, format_of, jsonl
 from eventstore.testing import Write, json_text, writes
 from tests.exchange.exports import deep, exported, heard, message, same, stored
@@ -219,3 +219,20 @@ def test_a_file_of_another_kind_names_the_kinds_that_are_known(there: Sessions, 
     with pytest.raises(FileNotFoundError):
         files.recognise(tmp_path / "nowhere")
     assert there.latest_seq == 0
+
+
+def test_what_is_no_store_is_refused(sessions: Sessions) -> None:
+    sample = SAMPLES / "three-conversations.json"
+    wrong: Any
+    for wrong in (AsyncSessions(), sessions.session("x"), "chat.db", None):
+        for call in (files.import_file, jsonl.import_file, lambda each, _: jsonl.export(each, None, io.BytesIO())):
+            with pytest.raises(InvalidArgument, match="a Sessions"):
+                list(call(wrong, sample))
+    assert sessions.latest_seq == 0
+
+
+def test_one_name_is_no_list_of_names(sessions: Sessions) -> None:
+    for name in ("c", "h"):
+        sessions.session(name).append_message(message("m1"))
+    with pytest.raises(InvalidArgument, match="a list of sessions' names"):
+        jsonl.export(sessions, "ch", io.BytesIO())

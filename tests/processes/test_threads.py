@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -145,6 +148,40 @@ def test_a_cursor_taken_up_while_others_write_loses_and_repeats_nothing(sessions
     all_at_once(lambda: write(1), lambda: write(2), subscribe)
     for each in heard:
         assert each.seqs == list(range(291, 601))
+
+
+def test_receivers_come_and_go_in_many_threads() -> None:
+    """Each to senders of its own, which are new: nobody's going meets a registry that changes under it."""
+    with Sessions() as store:
+        heard: list[str] = []
+
+        def come_and_go(number: int) -> None:
+            for n in range(300):
+                sender = store.session(f"{number}.{n}")
+                receiver = partial(hear, heard)
+                store.changed.connect(receiver, sender=sender, weak=False)
+                store.changed.disconnect(receiver)
+
+        with frequent_switches():
+            all_at_once(*(partial(come_and_go, number) for number in range(4)))
+        store.session("0.0").append_message(message("m1"))
+        assert heard == []
+        assert not store.changed.receivers
+
+
+def hear(heard: list[str], sender: Session, *, event: Event) -> None:
+    heard.append(event.session_id)
+
+
+@contextmanager
+def frequent_switches() -> Iterator[None]:
+    """Threads take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_subscriptions_that_come_and_go_while_others_write(sessions: Sessions) -> None:

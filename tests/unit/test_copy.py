@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
-from eventstore import InvalidArgument, Message, Sessions
+from eventstore import AsyncSessions, InvalidArgument, Message, Sessions
 from tests.unit.talk import chain, ids, message
 
 
@@ -31,6 +34,29 @@ def test_a_session_with_messages_is_no_target() -> None:
         with pytest.raises(InvalidArgument, match="holds 1 messages"):
             source.copy_to(target)
         assert store.latest_seq == seq
+
+
+def test_what_is_no_session_is_no_target() -> None:
+    with Sessions() as store:
+        store.session("source").append_message(message("a"))
+        wrong: Any
+        for wrong in (store, "the copy's name", None):
+            with pytest.raises(InvalidArgument, match=r"store\.session\(name\)"):
+                store.session("source").copy_to(wrong)
+
+
+def test_a_session_of_a_loop_is_no_target_of_one_without_and_the_other_way_round() -> None:
+    async def both_ways() -> None:
+        async with AsyncSessions() as other:
+            with Sessions() as store:
+                wrong: Any = store.session("target")
+                with pytest.raises(InvalidArgument, match="another AsyncSession"):
+                    await other.session().copy_to(wrong)
+                wrong = other.session()
+                with pytest.raises(InvalidArgument, match="another Session"):
+                    store.session().copy_to(wrong)
+
+    asyncio.run(both_ways())
 
 
 @pytest.mark.parametrize("leaf", [None, "m7", "m5", "beside"])

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from eventstore import Appended, Event, InvalidArgument, Message, Updated
-from projections import mirror
+from eventstore import Appended, AsyncSessions, Event, InvalidArgument, Message, Sessions, Updated
+from projections import follow, mirror
 from projections.positions import MANY, WATCHED
 from tests.unit.recorded import Plain, Recorded, message, pending
 
@@ -610,6 +610,17 @@ def test_arguments_that_cannot_be_meant_are_refused(arguments: dict[str, Any]) -
     with pytest.raises(InvalidArgument):
         untyped(source.session, **arguments)
     assert source.listeners == []
+
+
+@pytest.mark.parametrize("projection", [mirror, follow], ids=["mirror", "follow"])
+def test_what_is_no_session_is_refused(projection: Any) -> None:
+    rows: list[object] = []
+    with Sessions() as store:
+        for wrong in (store, AsyncSessions(), "support", None):
+            with pytest.raises(InvalidArgument, match=r"one session, store\.session\(name\)"):
+                projection(wrong, rows)
+        store.session("a").append_message(message("m1"))
+    assert rows == []
 
 
 @pytest.mark.parametrize("name", ["transform", "intercept", "on_applied"])

@@ -149,6 +149,33 @@ def test_a_message_of_the_wrong_shape_is_refused(session: Session) -> None:
     assert session.sessions.latest_seq == 1
 
 
+@pytest.mark.parametrize("key", ["id", "role", "parts"])
+def test_what_a_message_lacks_is_told_from_what_is_wrong_in_it(session: Session, key: str) -> None:
+    given = dict(message("a"))
+    with pytest.raises(InvalidMessage, match=f"'{key}' must be .*, not None"):
+        session.append_message({**given, key: None})
+    del given[key]
+    with pytest.raises(InvalidMessage, match=f"'{key}' must be .*, and it has none"):
+        session.append_message(given)
+
+
+@pytest.mark.parametrize("given", ["text", b"bytes", 5, None, message("a")], ids=lambda given: type(given).__name__)
+def test_messages_that_are_no_list_of_messages_are_refused(session: Session, given: Any) -> None:
+    with pytest.raises(InvalidArgument, match="put one message in a list"):
+        session.append_messages(given)
+    assert session.sessions.latest_seq == 0
+
+
+@pytest.mark.parametrize("made", [None, "text", 5], ids=repr)
+def test_a_prepare_that_makes_no_message_is_named(made: Any) -> None:
+    with Sessions(prepare=lambda _: made) as store:
+        session = store.session()
+        for write in (session.append_message, session.upsert_message, session.update_message):
+            with pytest.raises(InvalidMessage, match="prepare must return the message"):
+                write(message("a"))
+        assert store.latest_seq == 0
+
+
 # ---- ids and names that no store can hold
 
 

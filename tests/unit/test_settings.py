@@ -27,6 +27,9 @@ from tests.unit.talk import message
         {"busy_timeout": float("inf")},
         {"reserved_metadata_keys": "channel"},
         {"read_only": True, "retain": "all"},
+        {"count_tokens": None},
+        {"count_tokens": 4},
+        {"prepare": "strip"},
     ],
     ids=repr,
 )
