@@ -91,7 +91,8 @@ class Store:
         database.commit_hook = self._committed
         self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
         self.due_hook: Callable[[str], object] = lambda _name: None  # called when one of them grew, with no lock held
-        self._grown = threading.local()  # those that this thread's writes made longer
+        self._growing: dict[str, None] = {}  # those that the open transaction made longer
+        self._grown = threading.local()  # and those that what this thread committed did
         database.release_hook = self._released
         database.rollback_hook = self._rolled_back
         self.watchers: list[Watcher] = []
@@ -188,12 +189,15 @@ class Store:
         if self._logged or self._pending:
             self.feed.committed(self._pending, self._logged)
             self._pending, self._logged = [], 0
+        if self._growing:
+            self._grown.__dict__.setdefault("names", {}).update(self._growing)
+            self._growing.clear()
         self._settled = True
 
     def grew(self, name: str) -> None:
         """Notes that a session has new messages: whether it is to be compacted is asked once they are delivered."""
         if name in self.compacting:
-            self._grown.__dict__.setdefault("names", {})[name] = None
+            self._growing[name] = None
 
     def _released(self) -> None:
         self.feed.deliver()
@@ -213,7 +217,7 @@ class Store:
         self.totals.forget()
         self.growing.forget()
         if depth == 0:
-            self._grown.__dict__.clear()
+            self._growing.clear()
 
     # ---- what a message must pass before it is stored
 
