@@ -104,15 +104,15 @@ class Database:
             raise StoreClosed(f"{self.path} was closed while its events were waited for")
 
     def truncate_wal(self) -> bool:
-        """Writes the WAL into the file and empties it. False when a reader still needs it after `busy_timeout`."""
+        """Writes the WAL into the file and empties it. False when a reader still needs it after a moment."""
         with driver.translated(self.path), self._lock.held():
-            return self._writer is None or self.in_memory or wal.truncate(self._writer)
+            return self._writer is None or self.in_memory or wal.truncate(self._writer, self._busy_timeout)
 
     def _close_writer(self) -> None:
         if self._writer is not None:
             try:
                 if not self.in_memory:
-                    wal.truncate_at_close(self._writer)
+                    wal.truncate(self._writer, self._busy_timeout)
             finally:
                 self._writer.close()
 
