@@ -143,7 +143,7 @@ class AsyncStore:
         if calls is None or self._is_forked() or not calls.loop.is_over():
             return False
         self._calls = self._sessions = None
-        self.feed.close()
+        self.feed.abandon()
         calls.abandon(sessions)
         return True
 

@@ -25,6 +25,7 @@ from eventstore import (
     Event,
     ImportRow,
     InvalidArgument,
+    Message,
     Sessions,
     StoreClosed,
     StoreForked,
@@ -136,6 +137,52 @@ def test_left_open_by_a_loop_that_is_over_it_is_used_on_the_next(first: str, sec
     with Sessions(path) as stored:
         assert ids(stored.session().get_history()) == ["a", "b"]
         assert heard.seqs == [1, 2, 2]  # the last is the append that was repeated
+
+
+@pytest.mark.parametrize("stuck", ["a listener", "a compaction"])
+def test_a_loop_that_is_closed_in_the_midst_of_something_leaves_nobody_waiting(stuck: str, path: Path) -> None:
+    """Its tasks are neither cancelled nor over."""
+    sessions = AsyncSessions(path)
+    session = sessions.session()
+    heard: list[int] = []
+    before = threading.active_count()
+    waits = True
+
+    async def listener(event: Event) -> None:
+        heard.append(event.seq)
+        if waits and stuck == "a listener":
+            await asyncio.Event().wait()
+
+    async def compact(messages: list[Message]) -> CompactResult:
+        if waits:
+            await asyncio.Event().wait()
+        return CompactResult("m0", "m9", "S")
+
+    async def begin() -> asyncio.Task[Any]:
+        await sessions.open()
+        sessions.subscribe(listener)
+        await asyncio.wait([task := asyncio.create_task(work())], timeout=0.1)
+        return task
+
+    async def work() -> None:
+        await session.append_messages([message(f"m{number}") for number in range(10)])
+        await session.on_compaction(compact).compact()
+
+    async def go_on() -> None:
+        async with asyncio.timeout(5), sessions:
+            await session.append_message(message("after"))
+            assert await session.on_compaction(compact).compact() is not None
+
+    loop = asyncio.new_event_loop()
+    task: asyncio.Task[Any] | None = loop.run_until_complete(begin())
+    loop.close()
+    waits = False
+    asyncio.run(go_on())
+    del task
+    gc.collect()  # what was left in the midst ends here, and disturbs nothing
+    asyncio.run(go_on())
+    assert threading.active_count() == before
+    assert heard[-4:] == [11, 12, 12, 13]  # an append, its summary, and each once more
 
 
 @on_both
