@@ -211,6 +211,37 @@ def leftovers() -> tuple[int, int]:
     return threading.active_count(), len(os.listdir("/proc/self/fd"))
 
 
+@pytest.mark.parametrize("what", ["opening", "writing"])
+def test_a_loop_that_is_closed_while_a_thread_works_for_it_is_no_trouble(
+    what: str, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = leftovers()
+    sessions = AsyncSessions(path, retain="all")  # to set that, it waits for who writes
+
+    async def work() -> None:
+        async with sessions:
+            await sessions.session().append_message(message("a"))
+
+    async def begin() -> asyncio.Task[Any]:
+        if what == "writing":
+            await sessions.open()
+        other._store.begin()
+        await asyncio.wait([task := asyncio.create_task(work())], timeout=0.1)
+        return task
+
+    loop = asyncio.new_event_loop()
+    with Sessions(path) as other:
+        task: asyncio.Task[Any] | None = loop.run_until_complete(begin())
+        loop.close()
+        other._store.end(None)
+    asyncio.run(work())
+    assert not [record for record in caplog.records if record.name != "asyncio"]  # which tells of the task
+    with Sessions(path) as stored:
+        assert ids(stored.session().get_history()) == ["a"]
+    del task
+    assert leftovers() == before
+
+
 @on_both
 def test_cancelled_while_it_opens_it_leaves_no_thread_and_no_file(loop: str, path: Path) -> None:
     kit = Kit(loop)
