@@ -264,6 +264,79 @@ def test_cancelled_while_it_opens_it_leaves_no_thread_and_no_file(loop: str, pat
 
 
 @on_both
+def test_closing_waits_for_a_transaction_that_begins_meanwhile(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = await AsyncSessions(path).open()
+        session = sessions.session()
+        heard, begun = kit.event(), kit.event()
+        told: list[int] = []
+
+        async def listener(event: Event) -> None:
+            heard.set()
+            await begun.wait()
+            told.append(event.seq)
+
+        async def close() -> None:
+            await heard.wait()  # it waits for the listener, too
+            await sessions.close()
+
+        async def transact() -> None:
+            await heard.wait()
+            await kit.sleep(0.05)
+            async with sessions.transaction():
+                begun.set()
+                await kit.sleep(0.05)
+                await session.append_message(message("b"))
+
+        sessions.subscribe(listener)
+        await kit.together(lambda: session.append_message(message("a")), close, transact)
+        assert told == [1, 2]
+        with Sessions(path) as stored:
+            assert ids(stored.session().get_history()) == ["a", "b"]
+
+    run_on(loop, main)
+
+
+@on_both
+def test_opened_again_while_another_task_closes_it_listeners_hear(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = await AsyncSessions(path).open()
+        await sessions.session().append_message(message("a"))
+        heard, reads, closes = Heard(), kit.event(), kit.event()
+        sessions.subscribe(heard)
+
+        async def progress(_done: int, _total: int | None) -> None:
+            reads.set()
+            await closes.wait()
+            await kit.sleep(0.1)  # what is read keeps it from closing
+
+        async def read() -> None:
+            await sessions.verify(progress=progress)
+
+        async def close() -> None:
+            await reads.wait()
+            await sessions.close()
+
+        async def open() -> None:
+            await reads.wait()
+            for _ in range(20):
+                await kit.sleep(0.001)
+                await sessions.open()
+            closes.set()
+
+        await kit.together(read, close, open)
+        await sessions.session().append_message(message("b"))
+        assert heard.seqs == [2]
+        await sessions.close()
+
+    run_on(loop, main)
+
+
+@on_both
 def test_closing_ends_those_who_wait(loop: str, path: Path) -> None:
     kit = Kit(loop)
 
