@@ -17,7 +17,7 @@ from typing import TypeVar
 from eventstore import driver, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
-from eventstore.errors import EventStoreError, InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked, StoreFull
+from eventstore.errors import InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked
 from eventstore.locking import WriteLock
 from eventstore.readers import Reader, Readers
 from eventstore.seams import reach
@@ -104,15 +104,15 @@ class Database:
             raise StoreClosed(f"{self.path} was closed while its events were waited for")
 
     def truncate_wal(self) -> bool:
-        """Writes the WAL into the file and empties it. False when a reader still needs it after `busy_timeout`."""
+        """Writes the WAL into the file and empties it. False when a reader still needs it after a moment."""
         with driver.translated(self.path), self._lock.held():
-            return self._writer is None or self.in_memory or wal.truncate(self._writer)
+            return self._writer is None or self.in_memory or wal.truncate(self._writer, self._busy_timeout)
 
     def _close_writer(self) -> None:
         if self._writer is not None:
             try:
                 if not self.in_memory:
-                    wal.truncate_at_close(self._writer)
+                    wal.truncate(self._writer, self._busy_timeout)
             finally:
                 self._writer.close()
 
@@ -201,16 +201,16 @@ class Database:
             if not outer and (self._lost or self._writer.in_transaction):
                 self._drop_leftovers()
             if self._lost:
-                raise self._lost_error()
+                raise driver.lost(self.path)
             if outer:
-                self._writer.execute(f"SAVEPOINT depth_{outer}")
+                driver.begin_savepoint(self._writer, outer)
             else:
                 driver.begin(self._writer, self._busy_timeout, patience)
             self._owner, self._depth, self.number = me, outer + 1, self.number + (not outer)
         except BaseException as error:
-            if held and not outer:  # an interrupt may have come behind the BEGIN
+            if held:  # an interrupt may have come behind the BEGIN
                 with suppress(driver.Error):
-                    self._drop_leftovers()
+                    driver.release(self._writer, outer) if outer else self._drop_leftovers()
             try:  # noqa: SIM105 - no function of Python's, whose entry an interrupt could strike
                 self._lock.release()
             except RuntimeError:  # it isn't this thread's
@@ -225,7 +225,7 @@ class Database:
         assert self._writer is not None
         self._lost = False
         if self._writer.in_transaction:
-            self._writer.execute("ROLLBACK")
+            driver.roll_back(self._writer, 0)
             self.rollback_hook(0)
 
     def end(self, error: BaseException | None) -> None:
@@ -240,6 +240,10 @@ class Database:
             committed = self._finish(failed=error is not None)
         except driver.Error as failure:
             raise driver.translate(failure, self.path) from failure
+        except BaseException:  # an interrupt: the outermost is rolled back below
+            if not (outermost or self._lost):
+                self._roll_back_rest(failed=error is not None)
+            raise
         finally:
             try:
                 if outermost:
@@ -262,20 +266,16 @@ class Database:
             self.rollback_hook(0)
             if failed:
                 return False
-            raise self._lost_error()
+            raise driver.lost(self.path)
         if failed:
             self._roll_back()
             return False
         try:
-            self._writer.execute(f"RELEASE depth_{self._depth}" if self._depth else "COMMIT")
+            driver.release(self._writer, self._depth)
         except driver.Error:
             self._roll_back()
             if self._depth == 0:
                 wal.commit_nothing(self._writer)
-            raise
-        except BaseException:  # an interrupt, before it took effect or after
-            with suppress(driver.Error):
-                self._roll_back()
             raise
         if self._depth == 0:
             reach("committed")
@@ -286,15 +286,13 @@ class Database:
         """SQLite may have rolled back by itself (a full disk does that): then there is nothing left to roll back."""
         assert self._writer is not None
         if self._writer.in_transaction:
-            if self._depth:
-                self._writer.execute(f"ROLLBACK TO depth_{self._depth}")
-                self._writer.execute(f"RELEASE depth_{self._depth}")
-            else:
-                self._writer.execute("ROLLBACK")
+            driver.roll_back(self._writer, self._depth)
         self.rollback_hook(self._depth)
 
-    def _lost_error(self) -> EventStoreError:
-        return StoreFull(
-            f"{self.path}: the transaction was rolled back whole when an earlier write in it failed "
-            "(the disk was full, or failed); leave the transaction() and begin again"
-        )
+    def _roll_back_rest(self, *, failed: bool) -> None:
+        """Rolls a savepoint back whose end was interrupted. One that is no more was released, or rolled back."""
+        try:
+            self._roll_back()
+        except driver.Error:
+            if failed:
+                self.rollback_hook(self._depth)

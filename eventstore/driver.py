@@ -133,6 +133,14 @@ def translate(error: BaseException, path: str) -> EventStoreError:
     return EventStoreError(f"{path}: SQLite failed unexpectedly: {type(error).__name__}: {error}")
 
 
+def lost(path: str) -> EventStoreError:
+    """What a transaction raises that SQLite rolled back by itself."""
+    return StoreFull(
+        f"{path}: the transaction was rolled back whole when an earlier write in it failed "
+        "(the disk was full, or failed); leave the transaction() and begin again"
+    )
+
+
 @contextmanager
 def translated(path: str) -> Iterator[None]:
     """Raises our own errors for `UNREADABLE`."""
@@ -259,3 +267,22 @@ def begin(connection: Connection, busy_timeout: float, patience: float | None) -
         connection.execute("BEGIN IMMEDIATE")
     finally:
         connection.set_busy_timeout(round(busy_timeout * 1000))
+
+
+def begin_savepoint(connection: Connection, depth: int) -> None:
+    """A savepoint `depth` deep in the open transaction."""
+    connection.execute(f"SAVEPOINT depth_{depth}")
+
+
+def release(connection: Connection, depth: int) -> None:
+    """Ends a savepoint and keeps what was done in it; 0 commits the transaction."""
+    connection.execute(f"RELEASE depth_{depth}" if depth else "COMMIT")
+
+
+def roll_back(connection: Connection, depth: int) -> None:
+    """Ends a savepoint, or the transaction (0), and undoes what was done in it."""
+    if depth:
+        connection.execute(f"ROLLBACK TO depth_{depth}")
+        release(connection, depth)
+    else:
+        connection.execute("ROLLBACK")

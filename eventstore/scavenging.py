@@ -22,6 +22,7 @@ BATCH_EVENTS = 200  # whose bodies go in one transaction,
 BATCH_BYTES = 4 * 1024 * 1024  # or fewer when they are large
 REWRITTEN_EVENTS = 500  # in one transaction, or fewer when they are large
 VACUUM_PAGES = 1_000  # given back in one transaction
+EMPTYINGS = 20  # how often it is tried to empty the WAL, which waits for readers each time
 LONGEST_PAUSE = 0.02  # seconds between two transactions; shorter ones are followed by a pause as long as they took
 
 
@@ -36,8 +37,16 @@ def scavenge(store: Store, vacuum: bool, progress: Progress | None) -> int:
             dropped += bodies.drop_each(connection, batch)
     if vacuum:
         _return_pages(store, progress)
-    store.database.truncate_wal()
+    _empty_wal(store)
     return dropped
+
+
+def _empty_wal(store: Store) -> None:
+    """Empties the WAL as soon as no reader needs it, or leaves it to later commits. Others write in between."""
+    for _ in range(EMPTYINGS):
+        if store.database.truncate_wal():
+            return
+        store.database.sleep(LONGEST_PAUSE)
 
 
 def _superseded(store: Store, progress: Progress | None) -> Iterator[list[int]]:

@@ -86,11 +86,13 @@ class Store:
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
+        self._settled = False  # whether the last transaction was committed, as far as what is kept in memory knows
         self.feed = Feed(self._read_log, self.committed_seq, sender, database.in_transaction)
         database.commit_hook = self._committed
         self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
         self.due_hook: Callable[[str], object] = lambda _name: None  # called when one of them grew, with no lock held
-        self._grown = threading.local()  # those that this thread's writes made longer
+        self._growing: dict[str, None] = {}  # those that the open transaction made longer
+        self._grown = threading.local()  # and those that what this thread committed did
         database.release_hook = self._released
         database.rollback_hook = self._rolled_back
         self.watchers: list[Watcher] = []
@@ -111,13 +113,14 @@ class Store:
     def begin(self, patience: float | None = None) -> Connection:
         """Opens one transaction, or a savepoint in the one that is open. `end` must follow. It waits for others
         `patience` seconds at most, and `busy_timeout` where none are given."""
+        outer = self.database.depth
+        if outer:
+            self._marks[outer - 1 :] = [(len(self._pending), self._logged)]  # in place of those that are over
+            return self.database.begin(patience)
         connection = self.database.begin(patience)
-        savepoints = self.database.depth - 1
-        if savepoints:
-            del self._marks[savepoints - 1 :]  # of those that are over
-            self._marks.append((len(self._pending), self._logged))
-        else:
-            self._pending, self._logged = [], 0  # an interrupted write may have left some
+        if not self._settled:  # an interrupted write may have left something
+            self._rolled_back(0)
+        self._settled = False
         return connection
 
     def end(self, error: BaseException | None) -> None:
@@ -133,14 +136,21 @@ class Store:
         """
         outer, number = self.database.depth, None
         try:
-            connection = self.begin(patience)
-            number = self.database.number
-            yield connection
-            self.end(None)
-        except BaseException as error:
-            if number in (None, self.database.number):
-                self.end_all(outer, error)
+            try:
+                connection = self.begin(patience)
+                number = self.database.number
+                yield connection
+                self.end(None)
+            except BaseException as error:
+                self._give_up(outer, number, error)
+                raise
+        except BaseException as error:  # an interrupt may have come in the midst of that
+            self._give_up(outer, number, error)
             raise
+
+    def _give_up(self, outer: int, number: int | None, error: BaseException) -> None:
+        if number in (None, self.database.number):
+            self.end_all(outer, error)
 
     def end_all(self, outer: int, error: BaseException) -> None:
         """Rolls back all that is open beyond the depth `outer`."""
@@ -179,11 +189,15 @@ class Store:
         if self._logged or self._pending:
             self.feed.committed(self._pending, self._logged)
             self._pending, self._logged = [], 0
+        if self._growing:
+            self._grown.__dict__.setdefault("names", {}).update(self._growing)
+            self._growing.clear()
+        self._settled = True
 
     def grew(self, name: str) -> None:
         """Notes that a session has new messages: whether it is to be compacted is asked once they are delivered."""
         if name in self.compacting:
-            self._grown.__dict__.setdefault("names", {})[name] = None
+            self._growing[name] = None
 
     def _released(self) -> None:
         self.feed.deliver()
@@ -203,7 +217,7 @@ class Store:
         self.totals.forget()
         self.growing.forget()
         if depth == 0:
-            self._grown.__dict__.clear()
+            self._growing.clear()
 
     # ---- what a message must pass before it is stored
 

@@ -10,7 +10,7 @@ WAL_PAGES = 4_000  # checkpoint after so many pages (8 MB): a page written often
 RESTART_PAGES = 8_000  # from so many pages on it is made to begin anew, whoever reads
 RESTART_MILLISECONDS = 100  # how long a commit waits for that
 WAL_BYTES = 16 * 1024 * 1024  # what is left of a WAL that once grew beyond it
-CLOSING_MILLISECONDS = 200  # how long a close waits for readers elsewhere, to empty the WAL
+PATIENCE_MILLISECONDS = 200  # how long readers are waited for, to empty the WAL: no other can write meanwhile
 
 
 def bound(connection: apsw.Connection, busy_timeout: float) -> None:
@@ -60,16 +60,13 @@ def commit_nothing(connection: apsw.Connection) -> None:
         connection.pragma("user_version", connection.pragma("user_version"))
 
 
-def truncate_at_close(connection: apsw.Connection) -> bool:
-    """As `truncate`, with little patience for readers elsewhere."""
-    connection.set_busy_timeout(CLOSING_MILLISECONDS)
-    return truncate(connection)
-
-
-def truncate(connection: apsw.Connection) -> bool:
-    """Writes the WAL into the file and empties it. False when a reader elsewhere still needs it."""
+def truncate(connection: apsw.Connection, busy_timeout: float) -> bool:
+    """Writes the WAL into the file and empties it. False when a reader, who may be waiting to write, still needs it."""
+    connection.set_busy_timeout(PATIENCE_MILLISECONDS)
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except apsw.BusyError:
         return False
+    finally:
+        connection.set_busy_timeout(round(busy_timeout * 1000))
     return True

@@ -26,7 +26,7 @@ class Write:
     """A verb at work on the session `name`: `with Write(store, name) as write, write.ending:` is one transaction.
 
     Two blocks, since an interrupt (Ctrl-C) can strike as an `__exit__` begins, where it can't guard itself: the inner
-    one commits, the outer one rolls back what the inner one left.
+    one commits or rolls back, the outer one rolls back what the inner one left.
 
     `asked` is an id that the verb will look for, which is looked up with the rest of what a write begins with.
     """
@@ -53,14 +53,14 @@ class Write:
                 self.session = found.head.session
                 self._fold.start(found.head, found.leaf_tail)
         except BaseException as error:
-            self._give_up(error)
+            self.give_up(error)
             driver.raise_ours(error, self.store.database.path)
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if error is not None:
-            self._give_up(error)
+            self.give_up(error)
             driver.raise_ours(error, self.store.database.path)
 
     @property
@@ -77,7 +77,7 @@ class Write:
         self.store.end(None)
         reach("emitted")
 
-    def _give_up(self, error: BaseException) -> None:
+    def give_up(self, error: BaseException) -> None:
         """Rolls back, unless it never began or was ended: an interrupt may strike between any two steps."""
         self.store.end_all(self._outer, error)
 
@@ -191,7 +191,7 @@ class Write:
 
 
 class _Ending:
-    """Commits a write at the end of its block, where nothing was raised."""
+    """Commits a write at the end of its block, or rolls it back where something was raised."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -202,3 +202,5 @@ class _Ending:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if error is None:
             self._write.commit()
+        else:
+            self._write.give_up(error)

@@ -8,7 +8,7 @@ writer, so reads wait too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -65,6 +65,17 @@ class Calls:
     async def finish(self, call: Callable[[], R]) -> R:
         """Runs a call in the writing thread that must run, also for a task that was cancelled."""
         return await self.loop.run(self._writer, call, cancellable=False)
+
+    async def settle(self, deliver: Callable[[], Awaitable[None]]) -> bool:
+        """Waits until what was called before is done and delivered, and no task's transaction is open: none begins
+        then before the caller waits again. False when the store is closed by then."""
+        while not self.closed:
+            await self.finish(lambda: None)
+            await deliver()
+            if self._owner is None:
+                break
+            await self._free.wait()  # of one that began meanwhile
+        return not self.closed
 
     def shut_down(self) -> None:
         """Ends the threads. Nothing may run in them any more."""

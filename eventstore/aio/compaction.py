@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from eventstore import compacting
+from eventstore.aio.calls import Calls
 from eventstore.aio.loops import Signal, result_of
 from eventstore.aio.store import AsyncStore
 from eventstore.compaction import RETRY_GROWTH
@@ -31,6 +33,7 @@ class AsyncCompactor:
         self._function: Callable[[list[Message]], Any] | None = None
         self._threshold: int | None = None
         self._ends: Signal | None = None  # of the compaction that runs
+        self._calls: Calls | None = None  # what it runs on
         self._runner: object | None = None  # its task
         self._wait_for = 0  # the estimate below which no automatic try is made
 
@@ -62,10 +65,10 @@ class AsyncCompactor:
             raise InvalidArgument("compact() inside the compact function of the same session")
         if self._function is None:
             raise InvalidArgument("no compact function is registered: call on_compaction() first")
-        while self._ends is not None:
+        while (ends := self._running()) is not None:
             if self._store.feed.is_delivering():  # the other's event is delivered behind this one
                 raise InvalidArgument("compact() in a listener, while another compaction of the session is running")
-            await self._ends.wait()
+            await ends.wait()
         return await self._alone(self._function, leaf_id)
 
     async def compact_if_due(self) -> None:
@@ -77,7 +80,7 @@ class AsyncCompactor:
             estimate = await self._estimate()
             if estimate <= threshold:
                 self._wait_for = 0
-            elif estimate >= self._wait_for and self._ends is None:
+            elif estimate >= self._wait_for and self._running() is None:
                 growth = max(1, threshold // RETRY_GROWTH)
                 self._wait_for = estimate + growth
                 await self._alone(function, None)
@@ -87,13 +90,20 @@ class AsyncCompactor:
             logger.exception("session %r: an automatic compaction failed; nothing was changed", self._name)
 
     async def _alone(self, function: Callable[[list[Message]], Any], leaf_id: str | None) -> Compaction | None:
-        loop = self._store.calls.loop
-        self._ends, self._runner = loop.signal(), loop.current_task()
+        calls = self._store.calls
+        ends = calls.loop.signal()
+        self._ends, self._calls, self._runner = ends, calls, calls.loop.current_task()
         try:
             return await self._run(function, leaf_id)
         finally:
-            ends, self._ends, self._runner = self._ends, None, None
-            ends.set()
+            if self._ends is ends:
+                self._ends = self._calls = self._runner = None
+            with suppress(RuntimeError):  # a loop that was closed in the midst of it has nobody who waits
+                ends.set()
+
+    def _running(self) -> Signal | None:
+        """The end of the compaction that runs: not of one that stopped with its loop."""
+        return self._ends if self._calls is self._store.calls else None
 
     async def _run(self, function: Callable[[list[Message]], Any], leaf_id: str | None) -> Compaction | None:
         store, name = self._store, self._name

@@ -13,6 +13,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -77,6 +78,11 @@ class AsyncFeed:
             self._joining -= isinstance(item, _Replay)
         self._loop = None
 
+    def abandon(self) -> None:
+        """As `close`, when the loop is over: what it was delivering won't go on."""
+        self.close()
+        self._ends = None
+
     def collect(self, event: Event) -> None:
         """Takes an event: the sync feed's listener, called in a thread. Of more than a window, or when nobody listens,
         only the number: what the listeners are behind with is read when its turn comes."""
@@ -102,8 +108,8 @@ class AsyncFeed:
     def wake(self) -> None:
         """Has what was gathered delivered."""
         if self._queue and self._ends is None and self._loop is not None:
-            self._ends = self._loop.signal()
-            self._loop.spawn(self._drain)
+            self._ends = ends = self._loop.signal()
+            self._loop.spawn(lambda: self._drain(ends))
 
     async def delivered(self) -> None:
         """Waits until all that is gathered, and what listeners write at it, has reached all. Inside a listener it comes
@@ -154,7 +160,7 @@ class AsyncFeed:
 
     # ---- the delivering task
 
-    async def _drain(self) -> None:
+    async def _drain(self, ends: Signal) -> None:
         try:
             while (item := self._take()) is not None:
                 if isinstance(item, _Replay):
@@ -165,8 +171,9 @@ class AsyncFeed:
                 else:
                     await self._dispatch(item)
         finally:
-            ends, self._ends = self._ends, None
-            if ends is not None:
+            if self._ends is ends:
+                self._ends = None
+            with suppress(RuntimeError):  # a loop that was closed in the midst of it has nobody who waits
                 ends.set()
 
     async def _catch_up(self, upto: int) -> bool:

@@ -11,6 +11,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 R = TypeVar("R")
@@ -92,8 +93,12 @@ class AsyncioLoop:
             if not waiting.done():
                 waiting.set_result(None)
 
+        def done(_job: Future[R]) -> None:
+            with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
+                self._loop.call_soon_threadsafe(wake)
+
         job = executor.submit(call)
-        job.add_done_callback(lambda _: self._loop.call_soon_threadsafe(wake))
+        job.add_done_callback(done)
         interrupted: asyncio.CancelledError | None = None
         while not job.done():
             try:

@@ -109,11 +109,10 @@ class AsyncStore:
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)
-        await calls.finish(lambda: None)  # what was called before is written
-        await self.feed.delivered()  # what was cancelled as it was written is heard all the same
-        if self._calls is not calls:  # closed by another task meanwhile
+        if not await calls.settle(self.feed.delivered):  # what was cancelled as it was written is heard all the same
             return
         self._calls = self._sessions = None
+        self.feed.close()  # before another task may open it again
         calls.closed = True
         closing.set()
         try:
@@ -123,7 +122,6 @@ class AsyncStore:
                 if sessions is not None:
                     await calls.finish(sessions.close)
             finally:
-                self.feed.close()
                 calls.shut_down()
 
     def _is_forked(self) -> bool:
@@ -143,7 +141,7 @@ class AsyncStore:
         if calls is None or self._is_forked() or not calls.loop.is_over():
             return False
         self._calls = self._sessions = None
-        self.feed.close()
+        self.feed.abandon()
         calls.abandon(sessions)
         return True
 

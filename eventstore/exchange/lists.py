@@ -12,7 +12,8 @@ A line that can't be read, or that is nothing of these, is left out and named.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from hashlib import blake2b
 from itertools import chain
 from typing import Any
@@ -142,15 +143,16 @@ def read_lists(
                 among.extend(alone(found))
         listed.digest = heard.hexdigest()
 
-    for found in values:
-        if is_message(found.value) and not is_whole(found.value):
-            loose = Listed({}, (), "the file", skipped, is_held=False)
-            loose.messages = walked(found, loose)
-            yield loose
-        else:
-            for listed in alone(found):
-                anything = True
-                yield listed
+    with closing(values):  # also where the list, which is walked elsewhere, is left in the midst of it
+        for found in values:
+            if is_message(found.value) and not is_whole(found.value):
+                loose = Listed({}, (), "the file", skipped, is_held=False)
+                loose.messages = walked(found, loose)
+                yield loose
+            else:
+                for listed in alone(found):
+                    anything = True
+                    yield listed
     yield from among
     if loose is None and not anything:
         raise InvalidExport(path, None, f"wanted a {wanted}, found other JSON")
@@ -172,7 +174,7 @@ def digest_of_values(values: Iterable[Value]) -> str:
     return blake2b("".join(each.digest for each in values).encode(), digest_size=16).hexdigest()
 
 
-def read_values(path: str | os.PathLike[str], skipped: list[Skipped]) -> Iterator[Value]:
+def read_values(path: str | os.PathLike[str], skipped: list[Skipped]) -> Generator[Value, None, None]:
     """Each element of an array, each line of JSON Lines, or the one value of a file.
 
     Lines that can't be read go to `skipped`. Raises `InvalidExport` where a file of another kind is torn.

@@ -11,8 +11,6 @@ from __future__ import annotations
 import io
 import lzma
 import os
-import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +20,7 @@ from typing import Any, BinaryIO, Final
 
 import attrs
 
+from eventstore.exchange import spool
 from eventstore.exchange.conversation import InvalidExport, Skipped
 
 BUFFER: Final = 1 << 17
@@ -67,17 +66,14 @@ def opened(path: str | os.PathLike[str], *, seekable: bool = False) -> Iterator[
     """The content at `path`, a `Source` or any path, as a stream of bytes.
 
     `seekable` makes sure that it can be read from any place: a member of an archive is copied to a temporary file then.
-    Raises `InvalidExport` where an archive can't be read, `OSError` where a file can't.
+    Raises `InvalidExport` where an archive can't be read, `OSError` where a file can't, or the temporary one.
     """
     source = path if isinstance(path, Source) else Source(os.fspath(path), 0)
     with ExitStack() as stack:
         try:
             stream = stack.enter_context(source._open())
             if seekable and source._archive is not None:
-                copy = stack.enter_context(tempfile.TemporaryFile(prefix="eventstore-"))
-                shutil.copyfileobj(stream, copy)
-                copy.seek(0)
-                stream = copy
+                stream = stack.enter_context(spool.copied(stream, BUFFER))
             heard = _Heard(stream, source.heard)
             yield stack.enter_context(io.BufferedReader(heard, BUFFER))
         except (*_BROKEN, OSError) as error:

@@ -1,28 +1,36 @@
 """Values that are put aside while a file is read, and taken up again later: in a temporary file once they are many.
 
-So one list may hold more messages than memory. The file has no name, and is gone with the spool.
+So one list may hold more messages than memory. The file has no name, and is gone with the spool. Where it can't be
+written, that is `StoreFull` or `CannotOpen`, and nothing of the conversation was stored.
 """
 
 from __future__ import annotations
 
+import errno
 import pickle
 import tempfile
 import weakref
 from array import array
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any, BinaryIO, Final, cast
+
+from eventstore.errors import CannotOpen, StoreFull
 
 IN_MEMORY: Final = 1 << 22
 """Bytes that a spool keeps without a file."""
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_PREFIX: Final = "eventstore-"
 
 
 class Spool:
     """A list that is only added to. What it holds is pickled: a value that comes back is a copy."""
 
     def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="eventstore-")  # noqa: SIM115 - closed below
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix=_PREFIX)  # noqa: SIM115 - closed below
         self._ends = array("q", [0])
         self._at_end = True
-        weakref.finalize(self, self._file.close)
+        weakref.finalize(self, _close, self._file)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -30,14 +38,60 @@ class Spool:
     def append(self, value: Any) -> None:
         """Adds a value that pickle knows."""
         data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        if not self._at_end:
-            self._file.seek(self._ends[-1])
-            self._at_end = True
-        self._file.write(data)
+        try:
+            if not self._at_end:
+                self._file.seek(self._ends[-1])
+                self._at_end = True
+            self._file.write(data)
+        except OSError as error:
+            raise _ours(error) from error
         self._ends.append(self._ends[-1] + len(data))
 
     def __getitem__(self, at: int) -> Any:
         """The value that was added as the `at`-th, from 0."""
         self._at_end = False
-        self._file.seek(self._ends[at])
-        return pickle.loads(self._file.read(self._ends[at + 1] - self._ends[at]))  # noqa: S301 - our own, in a file without a name
+        try:
+            self._file.seek(self._ends[at])
+            data = self._file.read(self._ends[at + 1] - self._ends[at])
+        except OSError as error:  # what was added last may only now go to the disk
+            raise _ours(error) from error
+        return pickle.loads(data)  # noqa: S301 - our own, in a file without a name
+
+
+@contextmanager
+def copied(stream: BinaryIO, size: int) -> Iterator[BinaryIO]:
+    """A stream copied to a temporary file, `size` bytes at a time: it can be read from any place."""
+    try:
+        file = cast(BinaryIO, tempfile.TemporaryFile(prefix=_PREFIX))  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise _ours(error) from error
+    try:
+        while data := stream.read(size):
+            try:
+                file.write(data)
+                file.flush()
+            except OSError as error:
+                raise _ours(error) from error
+        file.seek(0)
+        yield file
+    finally:
+        _close(file)
+
+
+def _close(file: IO[bytes]) -> None:
+    """Closes a file that nobody needs any more: what it still had to write need not be there."""
+    with suppress(OSError):
+        file.close()
+
+
+def _ours(error: OSError) -> StoreFull | CannotOpen:
+    """Our error for the system's."""
+    if error.errno in _FULL:
+        return StoreFull(
+            f"{tempfile.gettempdir()}: no room for what is put aside while a file is read ({error.strerror}); make "
+            "room there, or name another folder in TMPDIR. Nothing of the conversation that was read was stored"
+        )
+    return CannotOpen(
+        f"what is put aside while a file is read needs a temporary file, and there can be none: {error}; name a folder "
+        "that can be written to in TMPDIR. Nothing of the conversation that was read was stored"
+    )

@@ -25,6 +25,7 @@ from eventstore import (
     Event,
     ImportRow,
     InvalidArgument,
+    Message,
     Sessions,
     StoreClosed,
     StoreForked,
@@ -138,6 +139,52 @@ def test_left_open_by_a_loop_that_is_over_it_is_used_on_the_next(first: str, sec
         assert heard.seqs == [1, 2, 2]  # the last is the append that was repeated
 
 
+@pytest.mark.parametrize("stuck", ["a listener", "a compaction"])
+def test_a_loop_that_is_closed_in_the_midst_of_something_leaves_nobody_waiting(stuck: str, path: Path) -> None:
+    """Its tasks are neither cancelled nor over."""
+    sessions = AsyncSessions(path)
+    session = sessions.session()
+    heard: list[int] = []
+    before = threading.active_count()
+    waits = True
+
+    async def listener(event: Event) -> None:
+        heard.append(event.seq)
+        if waits and stuck == "a listener":
+            await asyncio.Event().wait()
+
+    async def compact(messages: list[Message]) -> CompactResult:
+        if waits:
+            await asyncio.Event().wait()
+        return CompactResult("m0", "m9", "S")
+
+    async def begin() -> asyncio.Task[Any]:
+        await sessions.open()
+        sessions.subscribe(listener)
+        await asyncio.wait([task := asyncio.create_task(work())], timeout=0.1)
+        return task
+
+    async def work() -> None:
+        await session.append_messages([message(f"m{number}") for number in range(10)])
+        await session.on_compaction(compact).compact()
+
+    async def go_on() -> None:
+        async with asyncio.timeout(5), sessions:
+            await session.append_message(message("after"))
+            assert await session.on_compaction(compact).compact() is not None
+
+    loop = asyncio.new_event_loop()
+    task: asyncio.Task[Any] | None = loop.run_until_complete(begin())
+    loop.close()
+    waits = False
+    asyncio.run(go_on())
+    del task
+    gc.collect()  # what was left in the midst ends here, and disturbs nothing
+    asyncio.run(go_on())
+    assert threading.active_count() == before
+    assert heard[-4:] == [11, 12, 12, 13]  # an append, its summary, and each once more
+
+
 @on_both
 def test_on_another_loop_every_call_is_refused(loop: str, path: Path) -> None:
     async def main() -> None:
@@ -164,6 +211,37 @@ def leftovers() -> tuple[int, int]:
     return threading.active_count(), len(os.listdir("/proc/self/fd"))
 
 
+@pytest.mark.parametrize("what", ["opening", "writing"])
+def test_a_loop_that_is_closed_while_a_thread_works_for_it_is_no_trouble(
+    what: str, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = leftovers()
+    sessions = AsyncSessions(path, retain="all")  # to set that, it waits for who writes
+
+    async def work() -> None:
+        async with sessions:
+            await sessions.session().append_message(message("a"))
+
+    async def begin() -> asyncio.Task[Any]:
+        if what == "writing":
+            await sessions.open()
+        other._store.begin()
+        await asyncio.wait([task := asyncio.create_task(work())], timeout=0.1)
+        return task
+
+    loop = asyncio.new_event_loop()
+    with Sessions(path) as other:
+        task: asyncio.Task[Any] | None = loop.run_until_complete(begin())
+        loop.close()
+        other._store.end(None)
+    asyncio.run(work())
+    assert not [record for record in caplog.records if record.name != "asyncio"]  # which tells of the task
+    with Sessions(path) as stored:
+        assert ids(stored.session().get_history()) == ["a"]
+    del task
+    assert leftovers() == before
+
+
 @on_both
 def test_cancelled_while_it_opens_it_leaves_no_thread_and_no_file(loop: str, path: Path) -> None:
     kit = Kit(loop)
@@ -183,6 +261,79 @@ def test_cancelled_while_it_opens_it_leaves_no_thread_and_no_file(loop: str, pat
 
     run_on(loop, main)
     Sessions(path).close()
+
+
+@on_both
+def test_closing_waits_for_a_transaction_that_begins_meanwhile(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = await AsyncSessions(path).open()
+        session = sessions.session()
+        heard, begun = kit.event(), kit.event()
+        told: list[int] = []
+
+        async def listener(event: Event) -> None:
+            heard.set()
+            await begun.wait()
+            told.append(event.seq)
+
+        async def close() -> None:
+            await heard.wait()  # it waits for the listener, too
+            await sessions.close()
+
+        async def transact() -> None:
+            await heard.wait()
+            await kit.sleep(0.05)
+            async with sessions.transaction():
+                begun.set()
+                await kit.sleep(0.05)
+                await session.append_message(message("b"))
+
+        sessions.subscribe(listener)
+        await kit.together(lambda: session.append_message(message("a")), close, transact)
+        assert told == [1, 2]
+        with Sessions(path) as stored:
+            assert ids(stored.session().get_history()) == ["a", "b"]
+
+    run_on(loop, main)
+
+
+@on_both
+def test_opened_again_while_another_task_closes_it_listeners_hear(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = await AsyncSessions(path).open()
+        await sessions.session().append_message(message("a"))
+        heard, reads, closes = Heard(), kit.event(), kit.event()
+        sessions.subscribe(heard)
+
+        async def progress(_done: int, _total: int | None) -> None:
+            reads.set()
+            await closes.wait()
+            await kit.sleep(0.1)  # what is read keeps it from closing
+
+        async def read() -> None:
+            await sessions.verify(progress=progress)
+
+        async def close() -> None:
+            await reads.wait()
+            await sessions.close()
+
+        async def open() -> None:
+            await reads.wait()
+            for _ in range(20):
+                await kit.sleep(0.001)
+                await sessions.open()
+            closes.set()
+
+        await kit.together(read, close, open)
+        await sessions.session().append_message(message("b"))
+        assert heard.seqs == [2]
+        await sessions.close()
+
+    run_on(loop, main)
 
 
 @on_both

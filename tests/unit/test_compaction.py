@@ -574,3 +574,53 @@ def test_a_listener_does_not_wait_for_another_threads_compaction(store: Sessions
     thread.join(10)
     assert len(refused) == 1
     assert len(session.get_compactions()) == 1
+
+
+def _within(session: Session) -> None:
+    with session.sessions.transaction(), session.sessions.transaction():
+        session.append_message(message(1))
+
+
+APPENDS: dict[str, Callable[[Session], object]] = {
+    "one": lambda session: session.append_message(message(1)),
+    "a batch": lambda session: session.append_messages([message(1), message(2)]),
+    "an upsert": lambda session: session.upsert_message(message(1)),
+    "in a transaction": _within,
+}
+
+
+def _unknown(store: Sessions) -> None:
+    with pytest.raises(UnknownMessage):
+        store.session("other").append_message(message(3), parent_id="nowhere")
+
+
+def _rolled_back(store: Sessions) -> None:
+    with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+        store.session("other").append_message(message(3))
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("append", APPENDS.values(), ids=APPENDS)
+@pytest.mark.parametrize("refused", [_unknown, _rolled_back], ids=["refused", "rolled back"])
+def test_a_listener_whose_own_write_is_rolled_back_keeps_no_session_from_being_compacted(
+    store: Sessions, session: Session, append: Callable[[Session], object], refused: Callable[[Sessions], None]
+) -> None:
+    fill(session, 11, 30)
+    compacting(session).compact_after(session.token_estimate())
+
+    def listener(event: Event) -> None:
+        if isinstance(event, Appended):
+            refused(store)
+
+    store.subscribe(listener)
+    append(session)
+    assert [c.summary for c in session.get_compactions()] == ["S1"]
+
+
+def test_what_is_kept_is_compacted_when_a_part_is_rolled_back(store: Sessions, session: Session) -> None:
+    fill(session, 11, 30)
+    compacting(session).compact_after(session.token_estimate())
+    with store.transaction():
+        session.append_message(message(1))
+        _rolled_back(store)
+    assert [c.summary for c in session.get_compactions()] == ["S1"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from eventstore import InvalidArgument, ReadOnlyStore, Sessions
+from eventstore.driver import fetch
 from eventstore.testing import Write, check_invariants, json_text, writes
 from tests.laws.support import reads
 from tests.property.tables import tables
@@ -129,3 +133,26 @@ def test_a_store_that_remembers_a_growing_text_goes_on(path: Path) -> None:
                 sessions.scavenge()
         assert session.get_message("a") == message("a", text)
         assert sessions.verify().ok
+
+
+def test_who_reads_while_waiting_to_write_is_not_waited_for_as_long_as_it_waits(path: Path) -> None:
+    """A copy inside one store reads, and waits to write, while the WAL is emptied: neither may wait for the other."""
+    with Sessions(path, busy_timeout=1.0) as store, ThreadPoolExecutor() as threads:
+        store.session("a").append_message(message("first"))
+        reads = threading.Event()
+
+        def read_and_write() -> None:
+            with store._store.read() as connection:
+                fetch(connection, "SELECT count(*) FROM event")
+                reads.set()
+                store.session("b").append_message(message("copied"))
+
+        with store._store.database._lock.held():
+            store.session("a").append_message(message("second"))
+            copying = threads.submit(read_and_write)
+            reads.wait()
+            time.sleep(0.1)
+            assert not store._store.database.truncate_wal()
+        copying.result()
+        store.scavenge()
+        assert os.path.getsize(f"{path}-wal") == 0
