@@ -182,23 +182,28 @@ class _Newest:
                 self.chosen.append(segment)
                 room, count = room - segment.bytes, count - 1
             else:
-                rest, room, count, full = self._take(segment, room, count)
-                if full or (count == 0 and self._any_in(rest)):
+                room, count, full = self._take(segment, room, count)
+                if full:
                     return True
         return False
 
-    def _take(self, rest: Stretch, room: int, count: int) -> tuple[Stretch, int, int, bool]:
-        """(what is left of a stretch, room and count left, whether one didn't fit)."""
+    def _take(self, rest: Stretch, room: int, count: int) -> tuple[int, int, bool]:
+        """(room and count left, whether one of a stretch is left out)."""
         while count:
-            most = min(_MOST_AT_ONCE, count)
+            last = count <= _MOST_AT_ONCE  # one more then says whether older ones are left out
+            most = count + 1 if last else _MOST_AT_ONCE
             seqs, room, full = _fitting(self._connection, rest, True, most, room, first=not self.chosen)
+            done = len(seqs) < most
+            if last and not done:
+                seqs.pop()
+                full = True
             if seqs:
                 self.chosen.append(Stretch(rest.chain, seqs[-1], seqs[0] + 1))
                 rest = Stretch(rest.chain, rest.low, seqs[-1])
                 count -= len(seqs)
-            if full or len(seqs) < most:
-                return rest, room, count, full
-        return rest, room, count, False
+            if full or done:
+                return room, count, full
+        return room, count, False
 
     def _any_in(self, stretch: Stretch) -> bool:
         return bool(messages.sizes(self._connection, stretch, 1, newest_first=True))
