@@ -30,12 +30,13 @@ def _peak_and_now() -> tuple[int, int]:
 
 
 def peak_of(read: Callable[[], Iterable[object]]) -> int:
-    """Bytes by which reading all of it, and keeping nothing, goes above the start."""
+    """Bytes by which reading all of it, and keeping nothing, goes above the start: a page at least, since the kernel
+    sees no less."""
     _, start = _peak_and_now()
     for _ in read():
         pass
     peak, _ = _peak_and_now()
-    return max(peak - start, 0)
+    return max(peak - start, resource.getpagesize())
 
 
 def main(way: str, path: Path) -> int:
