@@ -80,7 +80,8 @@ class Fold:
         )
         if hashes is None:
             hashes = log.hash_ids(session, [e.id or "" for e in run])
-        self._connection.executemany(_INSERT_IDENTITY, zip(hashes, range(first, last + 1), repeat(chain), strict=False))
+        rows = zip(hashes, range(first, last + 1), repeat(chain, len(run)), strict=True)
+        self._connection.executemany(_INSERT_IDENTITY, rows)
         self._has_grown(head, chain, last, len(run), sum(e.bytes or 0 for e in run), sum(e.tokens or 0 for e in run))
 
     def apply_all(self, envelopes: Iterable[Envelope]) -> None:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final
 
 import attrs
 
-from eventstore.exchange import spool
+from eventstore.exchange.spool import copied
 from eventstore.exchange.conversation import InvalidExport, Skipped
 
 BUFFER: Final = 1 << 17
@@ -73,7 +73,7 @@ def opened(path: str | os.PathLike[str], *, seekable: bool = False) -> Iterator[
         try:
             stream = stack.enter_context(source._open())
             if seekable and source._archive is not None:
-                stream = stack.enter_context(spool.copied(stream, BUFFER))
+                stream = stack.enter_context(copied(stream, BUFFER))
             heard = _Heard(stream, source.heard)
             yield stack.enter_context(io.BufferedReader(heard, BUFFER))
         except (*_BROKEN, OSError) as error:
