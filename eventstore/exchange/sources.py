@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, Final
 
 import attrs
 
-from eventstore.exchange.spool import copied
 from eventstore.exchange.conversation import InvalidExport, Skipped
+from eventstore.exchange.spool import copied
 
 BUFFER: Final = 1 << 17
 LARGE: Final = 1 << 30  # bytes of a member that may be any number of times what is packed
