@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
+from eventstore.drafting import Draft
 from eventstore.errors import InvalidArgument, LeafChanged, UnknownMessage
-from eventstore.log import Envelope
-from eventstore.store import Draft, Store
+from eventstore.store import Store
 from eventstore.tree import Position
 from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
     ExpectedLeaf,
-    Message,
     MessageLike,
     ParentId,
     Sentinel,
@@ -25,34 +23,22 @@ from eventstore.types import (
 from eventstore.writing import Write
 
 
-class Overlay(NamedTuple):
-    """A summary that a client posted back: answered, never stored."""
-
-    message: Message
-
-
-def draft_of(store: Store, message: MessageLike, reserved: bool) -> Draft | Overlay:
-    """A message on its way in: prepared, checked and encoded; `reserved`: stripped of a client's reserved keys."""
-    message = store.prepared(message)
-    draft = store.draft(store.with_reserved(message, None) if reserved else message)
-    return Overlay(draft.encoded.value) if codec.is_overlay_id(draft.id) else draft
-
-
 def append_message(
     store: Store, name: str, message: MessageLike, parent_id: ParentId, expected_leaf: ExpectedLeaf, source: Source
 ) -> AppendResult:
     """Appends one message."""
     check_parent(parent_id)
-    draft = draft_of(store, message, store.has_reserved(source))
-    if isinstance(draft, Overlay):
+    draft = store.drafting.new_draft(message, source)
+    if codec.is_overlay_id(draft.id):
         store.database.check_writable()
-        return _answer(draft)
+        return answer_overlay(draft)
     with Write(store, name, draft.id) as write, write.ending:
         return Appending(write, parent_id, expected_leaf).append(draft)
 
 
-def _answer(overlay: Overlay) -> AppendResult:
-    return AppendResult(False, overlay.message, None)
+def answer_overlay(draft: Draft) -> AppendResult:
+    """A summary that a client posted back is answered, and never stored."""
+    return AppendResult(False, draft.encoded.value, None)
 
 
 def append_messages(
@@ -68,16 +54,15 @@ def append_messages(
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         found = type(given).__name__
         raise InvalidArgument(f"messages must be an iterable of messages, not {found}: put one message in a list")
-    reserved = store.has_reserved(source)
-    batch = [draft_of(store, message, reserved) for message in given]
-    new = [draft for draft in batch if isinstance(draft, Draft)]
-    if not new:
+    batch = list(store.drafting.new_drafts(given, source))
+    overlays = sum(codec.is_overlay_id(draft.id) for draft in batch)
+    if overlays == len(batch):
         store.database.check_writable()
-        return [_answer(draft) for draft in batch if isinstance(draft, Overlay)]
+        return [answer_overlay(draft) for draft in batch]
     with Write(store, name) as write, write.ending:
         appending = Appending(write, parent_id, expected_leaf)
-        if len(new) == len(batch) and appending.are_new(new):  # what most batches are
-            return appending.append_run(new)
+        if not overlays and appending.are_new(batch):  # what most batches are
+            return appending.append_run(batch)
         return appending.append_all(batch)
 
 
@@ -110,19 +95,19 @@ class Appending:
         self._hashes = hashes
         return True
 
-    def append_all(self, batch: Sequence[Draft | Overlay]) -> list[AppendResult]:
+    def append_all(self, batch: Sequence[Draft]) -> list[AppendResult]:
         """Appends each, and says what became of it."""
         results: list[AppendResult] = []
         run: dict[str, Draft] = {}
         for draft in batch:
-            position = None
-            if isinstance(draft, Draft) and draft.id not in run and (position := self._find(draft)) is None:
+            is_overlay, position = codec.is_overlay_id(draft.id), None
+            if not is_overlay and draft.id not in run and (position := self._find(draft)) is None:
                 run[draft.id] = draft
                 continue
             results += self.append_run(list(run.values()))
             run.clear()
-            if isinstance(draft, Overlay):
-                results.append(_answer(draft))
+            if is_overlay:
+                results.append(answer_overlay(draft))
             else:
                 results.append(self.append(draft) if position is None else self._repeat(position))
         return results + self.append_run(list(run.values()))
@@ -132,7 +117,7 @@ class Appending:
         position = self._find(draft)
         if position is not None:
             return self._repeat(position)
-        return AppendResult(True, draft.encoded.value, self._add((draft,))[0].seq)
+        return AppendResult(True, draft.encoded.value, self._add((draft,))[0])
 
     def _find(self, draft: Draft) -> Position | None:
         write = self._write
@@ -162,26 +147,26 @@ class Appending:
         """Appends drafts that are new, each on the one before."""
         if not run:
             return []
-        envelopes = self._add(run)
-        return [AppendResult(True, draft.encoded.value, e.seq) for draft, e in zip(run, envelopes, strict=True)]
+        seqs = self._add(run)
+        return [AppendResult(True, draft.encoded.value, seq) for draft, seq in zip(run, seqs, strict=True)]
 
-    def _add(self, run: Sequence[Draft]) -> list[Envelope]:
+    def _add(self, run: Sequence[Draft]) -> range:
         write = self._write
         self._check_leaf()
         parent, parent_id = self._resolve_parent()
-        envelopes = write.add(log.APPEND, run, parent, self._hashes)
+        seqs = write.add(log.APPEND, run, parent, self._hashes)
         self._hashes = None
         if write.is_heard():
             from eventstore.events import Appended  # where nobody listens, no event is made
 
             created_at = to_datetime(write.now)
-            for envelope, draft in zip(envelopes, run, strict=True):
+            for seq, draft in zip(seqs, run, strict=True):
                 message = codec.own_value(draft.encoded)
-                write.emit(Appended, envelope.seq, message=message, parent_id=parent_id, created_at=created_at)
+                write.emit(Appended, seq, message=message, parent_id=parent_id, created_at=created_at)
                 parent_id = draft.id
         self._parent = LATEST
         write.store.grew(write.name)
-        return envelopes
+        return seqs
 
     def _check_leaf(self) -> None:
         if self._expected is UNCHECKED:

@@ -58,6 +58,11 @@ class Placed(NamedTuple):
     pieces: int
 
 
+def is_large(body: Encoded) -> bool:
+    """Whether something of a body may have to go beside its event's row."""
+    return body.size > deltas.SLICE_BYTES or bool(body.media)
+
+
 def place(connection: Connection, owner: int, body: Encoded) -> Placed:
     """Stores what of a body goes beside its event's row: slices of a long text, attachments."""
     first, *rest = deltas.slices(body.text)

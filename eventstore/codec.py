@@ -71,6 +71,46 @@ def encode(value: Any) -> Encoded:
     return _encode_strictly(value)
 
 
+def encode_together(values: Sequence[Any]) -> list[Encoded] | None:
+    """`encode` of each, by one decoding of all; `None` where one of them needs a closer look."""
+    texts: list[str] = []
+    sizes: list[int] = []
+    dumps = orjson.dumps
+    try:
+        for value in values:
+            data = dumps(value, option=_AS_IT_IS)  # let go at once: many that are kept break up the heap
+            texts.append(data.decode())
+            sizes.append(len(data))
+        decoded = orjson.loads(f"[{','.join(texts)}]")
+        if decoded != [*values]:
+            return None
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if any(size > _MAYBE_DEEP and strict.too_deep(value) for size, value in zip(sizes, decoded, strict=True)):
+        return None
+    new = tuple.__new__
+    return [new(Encoded, (text, value, size, 0, ())) for text, value, size in zip(texts, decoded, sizes, strict=True)]
+
+
+def is_plain_text(value: Any) -> bool:
+    """Whether a decoded value is a message that `check_message` passes, and `media.may_hold` rules out: one with an
+    id, a role, and parts of a type and a text."""
+    if type(value) is not dict or type(value.get("parts")) is not list:
+        return False
+    id, role = value.get("id"), value.get("role")
+    if type(id) is not str or type(role) is not str or not id or not role:
+        return False
+    for part in value["parts"]:
+        if (
+            type(part) is not dict
+            or len(part) != 2
+            or type(part.get("text")) is not str
+            or type(part.get("type")) is not str
+        ):
+            return False
+    return True
+
+
 decode_plain = orjson.loads
 """`decode` of a text without flags, for loops over many."""
 

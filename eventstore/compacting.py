@@ -68,7 +68,7 @@ def _store(write: Write, type: int, given: CompactResult, created_at: int | None
         parent=last.seq,
         role="assistant",
         bytes=summary.size,
-        tokens=write.store.stamp(codec.overlay_message(overlay_id, given.summary)),
+        tokens=write.store.drafting.stamp(codec.overlay_message(overlay_id, given.summary)),
         created_at=created_at,
     )
     write.log(envelope, summary)

@@ -13,7 +13,7 @@ from itertools import repeat
 from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.heads import Head, KeptHeads
-from eventstore.log import Envelope
+from eventstore.log import Envelope, Run
 from eventstore.tree import Position
 
 
@@ -63,26 +63,24 @@ class Fold:
 
     def apply(self, envelope: Envelope) -> None:
         """Applies one event: the next of its session."""
-        _APPLY[envelope.type](self, envelope, self._touch(envelope))
+        head = self._touch(envelope.session, envelope.seq, envelope.type, envelope.recorded_at)
+        _APPLY[envelope.type](self, envelope, head)
 
-    def apply_run(self, run: Sequence[Envelope], hashes: Sequence[int] | None = None) -> None:
-        """Applies appends or imports of one session that follow one another in the log, each on the one before.
-        `hashes` of their ids, where they are known."""
-        head = self._touch(run[0])
-        if len(run) == 1:
-            self._append(run[0], head)
-            return
+    def apply_run(self, run: Run, hashes: Sequence[int] | None = None) -> None:
+        """Applies a run of appends or imports. `hashes` of its ids, where they are known."""
         self.flush_rows()
-        session, first, last, chain = head.session, run[0].seq, run[-1].seq, self._place(run[0], head)
+        begin, seqs = run.begin, run.seqs
+        head = self._touch(begin.session, begin.seq, begin.type, begin.recorded_at)
+        chain = self._place(head, begin.seq, begin.parent)
         self._connection.execute(
             "INSERT INTO message SELECT ?, seq, NULL, bytes, tokens FROM event WHERE seq BETWEEN ? AND ?",
-            (chain, first, last),
+            (chain, seqs[0], seqs[-1]),
         )
         if hashes is None:
-            hashes = log.hash_ids(session, [e.id or "" for e in run])
-        rows = zip(hashes, range(first, last + 1), repeat(chain, len(run)), strict=True)
+            hashes = log.hash_ids(begin.session, run.ids)
+        rows = zip(hashes, seqs, repeat(chain, len(seqs)), strict=True)
         self._connection.executemany(_INSERT_IDENTITY, rows)
-        self._has_grown(head, chain, last, len(run), sum(e.bytes or 0 for e in run), sum(e.tokens or 0 for e in run))
+        self._has_grown(head, chain, seqs[-1], len(seqs), sum(run.bytes), sum(run.tokens))
 
     def apply_all(self, envelopes: Iterable[Envelope]) -> None:
         """Applies events in order, and flushes."""
@@ -90,19 +88,19 @@ class Fold:
             self.apply(envelope)
         self.flush()
 
-    def _touch(self, e: Envelope) -> Head:
-        head = self.head(e.session)
-        head.last = e.seq
-        head.updated_at = e.recorded_at
-        if head.created_at is None and e.type != log.DELETE_SESSION:
-            head.created_at = e.recorded_at
-        self._changed.add(e.session)
+    def _touch(self, session: int, seq: int, type: int, recorded_at: int) -> Head:
+        head = self.head(session)
+        head.last = seq
+        head.updated_at = recorded_at
+        if head.created_at is None and type != log.DELETE_SESSION:
+            head.created_at = recorded_at
+        self._changed.add(session)
         return head
 
     # ---- one method a type
 
     def _append(self, e: Envelope, head: Head) -> None:
-        chain, size, tokens = self._place(e, head), e.bytes or 0, e.tokens or 0
+        chain, size, tokens = self._place(head, e.seq, e.parent), e.bytes or 0, e.tokens or 0
         self._messages.append((chain, e.seq, None, size, tokens))
         self._identities.append((log.hash_id(e.session, e.id or ""), e.seq, chain))
         self._chains[e.seq] = chain
@@ -117,21 +115,21 @@ class Fold:
         head.bytes += size
         head.tokens += tokens
 
-    def _place(self, e: Envelope, head: Head) -> int:
+    def _place(self, head: Head, seq: int, parent: int | None) -> int:
         """The chain that a new message continues or, when something follows its parent already, opens."""
-        if e.parent is None:
-            return self._fork(e, tree.ROOT_CHAIN, 0)
-        chain = head.leaf_chain if e.parent == head.leaf else self._chain_of(e.session, e.parent)
+        if parent is None:
+            return self._fork(head.session, seq, tree.ROOT_CHAIN, 0)
+        chain = head.leaf_chain if parent == head.leaf else self._chain_of(head.session, parent)
         if chain is None:
-            raise LookupError(f"event {e.seq}: its parent {e.parent} isn't there")
-        if self._tail(chain) == e.parent:
+            raise LookupError(f"event {seq}: its parent {parent} isn't there")
+        if self._tail(chain) == parent:
             return chain
         self.flush_rows()
-        return self._fork(e, chain, tree.next_in_chain(self._connection, Position(chain, e.parent)))
+        return self._fork(head.session, seq, chain, tree.next_in_chain(self._connection, Position(chain, parent)))
 
-    def _fork(self, e: Envelope, chain: int, fork: int) -> int:
-        self._connection.execute("INSERT INTO chain VALUES (?, ?, ?, ?)", (e.seq, e.session, chain, fork))
-        return e.seq
+    def _fork(self, session: int, seq: int, chain: int, fork: int) -> int:
+        self._connection.execute("INSERT INTO chain VALUES (?, ?, ?, ?)", (seq, session, chain, fork))
+        return seq
 
     def _tail(self, chain: int) -> int | None:
         tail = self._tails.get(chain)

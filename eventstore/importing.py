@@ -16,11 +16,12 @@ import attrs
 
 from eventstore import clock, codec, deltas, log, messages, tree
 from eventstore.clock import to_datetime
+from eventstore.drafting import Draft
 from eventstore.driver import fetch, fetch_one
 from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
 from eventstore.events import Imported
 from eventstore.reports import ImportReport, ImportRow
-from eventstore.store import Draft, Store
+from eventstore.store import Store
 from eventstore.types import AppendResult, MessageLike, Progress, check_aware
 from eventstore.writing import Write
 
@@ -42,7 +43,7 @@ def _checked(store: Store, row: ImportRow) -> _Row:
     if row.parent_id is not None and not isinstance(row.parent_id, str):
         raise InvalidArgument(f"parent_id must be a message's id, or None for a root; not {row.parent_id!r}")
     created_at = clock.to_microseconds(check_aware("created_at", row.created_at))
-    return _Row(store.draft(row.message, created_at), row.parent_id)
+    return _Row(store.drafting.draft(row.message, created_at), row.parent_id)
 
 
 def import_message(
@@ -63,19 +64,19 @@ def import_message(
         return AppendResult(True, row.draft.encoded.value, _store(write, [row], parent)[0])
 
 
-def _store(write: Write, run: list[_Row], parent: int | None) -> list[int]:
+def _store(write: Write, run: list[_Row], parent: int | None) -> range:
     """Logs rows, each on the one before, and returns their seqs."""
-    envelopes = write.add(log.IMPORT, [row.draft for row in run], parent)
+    seqs = write.add(log.IMPORT, [row.draft for row in run], parent)
     if write.is_heard():
-        for row, envelope in zip(run, envelopes, strict=True):
+        for row, seq in zip(run, seqs, strict=True):
             write.emit(
                 Imported,
-                envelope.seq,
+                seq,
                 message=codec.own_value(row.draft.encoded),
                 parent_id=row.parent_id,
-                created_at=to_datetime(envelope.created_at or 0),
+                created_at=to_datetime(row.draft.created_at or 0),
             )
-    return [envelope.seq for envelope in envelopes]
+    return seqs
 
 
 def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress: Progress | None) -> ImportReport:
@@ -238,7 +239,7 @@ class _Importing:
             texts = list(parts)
             _, _, created_at, flags, _ = texts[0]
             message = codec.decode("".join(part[-1] for part in texts), flags)
-            released.append(_Row(self._store.draft(message, created_at), parent_id))
+            released.append(_Row(self._store.drafting.draft(message, created_at), parent_id))
         self._waiting -= len(released)
         return released
 

@@ -13,6 +13,7 @@ from blinker import Signal
 
 from eventstore import heads, hints, log, opening, reads, replay, tailing
 from eventstore.database import Database
+from eventstore.drafting import Drafting
 from eventstore.errors import InvalidArgument
 from eventstore.history import check_limit
 from eventstore.listeners import Listener, Subscription
@@ -59,13 +60,8 @@ class Sessions(Handle):
         )
         self._handles: dict[str, Session] = {}
         try:
-            self._store = Store(
-                database,
-                reserved=reserved_metadata_keys,
-                count_tokens=count_tokens,
-                prepare=prepare,
-                sender=self.session,
-            )
+            drafting = Drafting(reserved=reserved_metadata_keys, count_tokens=count_tokens, prepare=prepare)
+            self._store = Store(database, drafting, self.session)
             self._store.due_hook = self._compact_if_due
             if retain is not None:
                 self._set_retention(retain)

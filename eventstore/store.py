@@ -7,37 +7,25 @@ a transaction is rolled back, since its seqs are then given out again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from eventstore import codec, driver, log, replay
+from eventstore import log, replay
 from eventstore.bodies import Growing
-from eventstore.codec import Encoded
 from eventstore.database import Database
+from eventstore.drafting import Drafting
 from eventstore.driver import Connection
-from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.feed import Feed
 from eventstore.heads import KeptHeads
 from eventstore.tailing import Watcher
 from eventstore.totals import PathTotals
-from eventstore.types import Message, MessageLike, Source
 
 if TYPE_CHECKING:
     from eventstore.events import Event
 
 GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next update with
 GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too
-
-
-class Draft(NamedTuple):
-    """A message as it will be stored: checked, encoded and stamped."""
-
-    id: str
-    role: str
-    encoded: Encoded
-    tokens: int
-    created_at: int | None = None  # a time that was given, in microseconds
 
 
 class GrowingTexts:
@@ -70,19 +58,14 @@ class Store:
     def __init__(
         self,
         database: Database,
-        *,
-        reserved: Iterable[str],
-        count_tokens: Callable[[Message], int],
-        prepare: Callable[[Message], Message] | None,
+        drafting: Drafting,
         sender: Callable[[str], object],
     ) -> None:
         self.database = database
+        self.drafting = drafting
         self.heads = KeptHeads()
         self.totals = PathTotals()
         self.growing = GrowingTexts()
-        self._reserved = frozenset(reserved)
-        self._count_tokens = count_tokens
-        self._prepare = prepare
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
@@ -218,45 +201,3 @@ class Store:
         self.growing.forget()
         if depth == 0:
             self._growing.clear()
-
-    # ---- what a message must pass before it is stored
-
-    def prepared(self, message: MessageLike) -> MessageLike:
-        """What `prepare` makes of a message."""
-        if self._prepare is None:
-            return message
-        if not isinstance(message, Mapping):
-            raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
-        given: Any = codec.encode(dict(message)).value  # the hook may change it, and it is the caller's
-        made = self._prepare(given)
-        if not isinstance(made, Mapping):
-            raise InvalidMessage(f"prepare must return the message to store, not {type(made).__name__}")
-        return made
-
-    def draft(self, message: MessageLike, created_at: int | None = None) -> Draft:
-        """A message checked, encoded and stamped. Raises `InvalidMessage` and `NotSerializable`."""
-        codec.check_message(message)
-        encoded = codec.encode_message(message)
-        value = encoded.value
-        return tuple.__new__(Draft, (value["id"], value["role"], encoded, self.stamp(value), created_at))
-
-    def stamp(self, message: Message) -> int:
-        """The tokens that a message is stamped with."""
-        try:
-            tokens = self._count_tokens(message)
-        except Exception as error:  # noqa: BLE001
-            raise driver.of_a_caller(error)  # noqa: B904
-        if not isinstance(tokens, int) or tokens < 0:
-            raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")
-        return int(tokens)
-
-    def has_reserved(self, source: Source) -> bool:
-        """Whether keys of the metadata are kept from this source. Raises `InvalidArgument` for another word."""
-        if source not in ("server", "client"):
-            raise InvalidArgument(f"source must be 'server' or 'client', not {source!r}")
-        return source == "client" and bool(self._reserved)
-
-    def with_reserved(self, message: MessageLike, stored: Message | None) -> MessageLike:
-        """A client's message, with the reserved keys as they are stored."""
-        codec.check_message(message)
-        return codec.keep_reserved(message, self._reserved, stored)

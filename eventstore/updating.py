@@ -7,13 +7,14 @@ after the old body was dropped, so that the file can use its pages again.
 from __future__ import annotations
 
 from eventstore import bodies, codec, deltas, log, messages, tree
-from eventstore.appending import Appending, Overlay, check_parent
+from eventstore.appending import Appending, answer_overlay, check_parent
 from eventstore.bodies import Growing
+from eventstore.drafting import Draft
 from eventstore.driver import fetch_one
 from eventstore.events import Updated
 from eventstore.log import Envelope
 from eventstore.seams import reach
-from eventstore.store import Draft, Store
+from eventstore.store import Store
 from eventstore.tree import Position
 from eventstore.types import UNCHECKED, AppendResult, Message, MessageLike, ParentId, Source
 from eventstore.writing import Write
@@ -21,10 +22,11 @@ from eventstore.writing import Write
 
 def update_message(store: Store, name: str, message: MessageLike, source: Source) -> Message | None:
     """Replaces a stored message; `None` when the session doesn't hold it."""
-    reserved = store.has_reserved(source)
-    given = store.prepared(message)
-    draft = _draft(store, given)
-    if isinstance(draft, Overlay):
+    drafting = store.drafting
+    reserved = drafting.has_reserved(source)
+    given = drafting.prepared(message)
+    draft = drafting.draft(given)
+    if codec.is_overlay_id(draft.id):
         store.database.check_writable()
         return None
     with Write(store, name) as write, write.ending:
@@ -41,25 +43,21 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
 def upsert_message(store: Store, name: str, message: MessageLike, parent_id: ParentId, source: Source) -> AppendResult:
     """Appends when the id is new, else updates."""
     check_parent(parent_id)
-    reserved = store.has_reserved(source)
-    given = store.prepared(message)
-    draft = _draft(store, given)
-    if isinstance(draft, Overlay):
+    drafting = store.drafting
+    reserved = drafting.has_reserved(source)
+    given = drafting.prepared(message)
+    draft = drafting.draft(given)
+    if codec.is_overlay_id(draft.id):
         store.database.check_writable()
-        return AppendResult(False, draft.message, None)
+        return answer_overlay(draft)
     with Write(store, name) as write, write.ending:
         position = _find(write, draft.id)
         if position is None:
-            new = store.draft(store.with_reserved(given, None)) if reserved else draft
+            new = drafting.draft(drafting.with_reserved(given, None)) if reserved else draft
             return Appending(write, parent_id, UNCHECKED).append(new)
         if reserved:
             draft = _merged(write, position, given)
         return AppendResult(False, draft.encoded.value, seq=_replace(write, position, draft))
-
-
-def _draft(store: Store, given: MessageLike) -> Draft | Overlay:
-    draft = store.draft(given)
-    return Overlay(draft.encoded.value) if codec.is_overlay_id(draft.id) else draft
 
 
 def _find(write: Write, message_id: str) -> Position | None:
@@ -69,7 +67,8 @@ def _find(write: Write, message_id: str) -> Position | None:
 def _merged(write: Write, position: Position, given: MessageLike) -> Draft:
     """A client's message with the reserved keys as they are stored."""
     stored = messages.read_one(write.connection, position)
-    return write.store.draft(write.store.with_reserved(given, stored))
+    drafting = write.store.drafting
+    return drafting.draft(drafting.with_reserved(given, stored))
 
 
 def _replace(write: Write, position: Position, draft: Draft) -> int | None:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import bodies, clock, codec, deltas, driver, log
+from eventstore import bodies, clock, codec, driver, log
 from eventstore.codec import Encoded
+from eventstore.drafting import Draft
 from eventstore.fold import Fold
 from eventstore.heads import Head
-from eventstore.log import Envelope
+from eventstore.log import Begin, Envelope, Run
 from eventstore.seams import reach
-from eventstore.store import Draft, Store
+from eventstore.store import Store
 
 if TYPE_CHECKING:
     from eventstore.events import Event
@@ -111,43 +112,50 @@ class Write:
         head = self._fold.head(session)
         return Envelope(seq, session, seq - head.last if head.last else 0, type, self.now, **fields)
 
-    def add(
-        self, type: int, drafts: Sequence[Draft], parent: int | None, hashes: Sequence[int] | None = None
-    ) -> list[Envelope]:
-        """Logs new messages: the first under `parent`, the seq of one that is there, each other on the one before.
-        `hashes` of their ids, where they are known."""
-        reach("decided")
+    def add(self, type: int, drafts: Sequence[Draft], parent: int | None, hashes: Sequence[int] | None = None) -> range:
+        """Logs new messages, the first under `parent`, the seq of one that is there, each other on the one before, and
+        returns their seqs. `hashes` of their ids, where they are known."""
         session = self.session if self.session is not None else self._name_session()
         head = self._fold.head(session)
-        seq, now = self._last, self.now
-        back = seq + 1 - head.last if head.last else 0
+        seq = self._last + 1
+        back = seq - head.last if head.last else 0
         touch = None if head.touch == parent else head.touch
-        run: list[Envelope] = []
-        texts: list[str] = []
-        digest, new = codec.digest, tuple.__new__
-        for id, role, encoded, tokens, created_at in drafts:
-            seq += 1
-            text, _, size, flags, media = encoded
-            digested = digest(text)
-            if size > deltas.SLICE_BYTES or media:
-                placed = bodies.place(self.connection, seq, encoded)
-                text, flags = placed.row, placed.flags
-            run.append(new(Envelope, (
-                seq, session, back, type, now, id, None, parent, touch, role, size, tokens, created_at, None,
-                digested, flags,
-            )))  # fmt: skip
-            texts.append(text)
-            parent, back, touch = seq, 1, None
-        if len(run) == 1:
-            self._gathered.add(run[0], texts[0])
+        begin = tuple.__new__(Begin, (seq, session, back, type, self.now, parent, touch))
+        if len(drafts) == 1:
+            self._add_one(begin, drafts[0])
         else:
-            self._gathered.flush()
-            log.append_run(self.connection, run, texts)
+            self._add_run(begin, drafts, hashes)
+        return range(seq, seq + len(drafts))
+
+    def _add_one(self, begin: Begin, draft: Draft) -> None:
+        reach("decided")
+        id, role, encoded, tokens, created_at = draft
+        text, flags = encoded.text, encoded.flags
+        digest = codec.digest(text)
+        if bodies.is_large(encoded):
+            text, flags, _ = bodies.place(self.connection, begin.seq, encoded)
+        seq, session, back, type, now, parent, touch = begin
+        envelope = tuple.__new__(Envelope, (
+            seq, session, back, type, now, id, None, parent, touch, role, encoded.size, tokens, created_at, None,
+            digest, flags,
+        ))  # fmt: skip
+        self.append(envelope, text)
+
+    def _add_run(self, begin: Begin, drafts: Sequence[Draft], hashes: Sequence[int] | None) -> None:
+        reach("decided")
+        ids, roles, encoded, tokens, times = zip(*drafts, strict=True)
+        texts, _, sizes, flags, _ = zip(*encoded, strict=True)
+        digests = list(map(codec.digest, texts))
+        if any(map(bodies.is_large, encoded)):
+            placed = [bodies.place(self.connection, seq, body) for seq, body in enumerate(encoded, begin.seq)]
+            texts, flags, _ = zip(*placed, strict=True)
+        run = Run(begin, ids, roles, sizes, tokens, times, digests, flags, texts)
+        self._gathered.flush()
+        log.append_run(self.connection, run)
         reach("logged")
         self._fold.apply_run(run, hashes)
-        self._last = seq
+        self._last = run.seqs[-1]
         reach("applied")
-        return run
 
     def _name_session(self) -> int:
         self.session = self._last + 1

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("messages", "paths", "segments", "totals", "history", "reads", "replay", "listeners", "feed", "tailing"),
     ("query", "forms", "snippets", "weighing"),
     # what the parts of one store share
-    ("store",),
+    ("drafting", "store"),
     # one module for each thing that is done to it
     (
         "reading",
