@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 
 import apsw
@@ -10,13 +11,76 @@ WAL_PAGES = 4_000  # checkpoint after so many pages (8 MB): a page written often
 RESTART_PAGES = 8_000  # from so many pages on it is made to begin anew, whoever reads
 RESTART_MILLISECONDS = 100  # how long a commit waits for that
 WAL_BYTES = 16 * 1024 * 1024  # what is left of a WAL that once grew beyond it
+ROOM_BYTES = 32 * 1024  # that its file has for a commit, where commits are synced
+AHEAD_BYTES = (64 * 1024, 512 * 1024)  # least and most that the file is longer than it is used
+FREE_BYTES = 64 * 1024 * 1024  # that the disk has: the last of it is for what is really written
 PATIENCE_MILLISECONDS = 200  # how long readers are waited for, to empty the WAL: no other can write meanwhile
+_FULL = 2  # of PRAGMA synchronous: commits are synced
+_FRAME_HEADER = 24  # bytes before each page. https://www.sqlite.org/fileformat2.html#walformat
 
 
 def bound(connection: apsw.Connection, busy_timeout: float) -> None:
-    """Keeps the WAL from growing for ever, from now on."""
-    connection.set_wal_hook(_Checkpoints(round(busy_timeout * 1000)))
+    """Keeps the WAL from growing for ever, and its file from growing at each commit, from now on."""
+    ahead = _Ahead(connection.filename, connection.filename_wal)
+    connection.set_wal_hook(_Checkpoints(round(busy_timeout * 1000), ahead))
     connection.pragma("journal_size_limit", WAL_BYTES)
+
+
+class _Ahead:
+    """Before each commit: the WAL's file is made longer than the commit needs, where commits are synced.
+
+    A sync that finds a file longer than before has the file system's own log written, too: on ext4 an INSERT took
+    162 µs so, and 106 without. What is added is zeros, which end the WAL for SQLite: as much as is used, within
+    `AHEAD_BYTES`. It is added inside the transaction, since nobody else can append to the WAL then, and only behind the
+    file's end. Where that fails, nothing is lost but the time.
+    """
+
+    def __init__(self, path: str, wal_path: str) -> None:
+        self._path = path
+        self._wal_path = wal_path
+        self._file = _identity(path)
+        self._frame = 0  # bytes
+        self._pages = 0  # that the last commit left in the WAL
+        self._size = 0  # of the file, as far as it is known
+
+    def note(self, connection: apsw.Connection, pages: int) -> None:
+        """Told of each commit."""
+        if not self._pages and connection.pragma("synchronous") >= _FULL:
+            self._frame = connection.pragma("page_size") + _FRAME_HEADER
+            connection.set_commit_hook(self)
+        elif pages < self._pages:  # the WAL began anew: another process may have cut it off
+            self._size = 0
+        self._pages = pages
+
+    def __call__(self) -> bool:
+        used = self._pages * self._frame
+        if used + ROOM_BYTES > self._size and self._file is not None:
+            least, most = AHEAD_BYTES
+            self._size = used + min(max(used, least), most)  # whatever comes of it: it isn't tried again at once
+            with suppress(OSError):
+                self._lengthen(self._size)
+        return False  # go on
+
+    def _lengthen(self, wanted: int) -> None:
+        if _identity(self._path) != self._file:  # another file has its name by now
+            self._file = None
+            return
+        file = os.open(self._wal_path, os.O_WRONLY)
+        try:
+            size, disk = os.fstat(file).st_size, os.fstatvfs(file)
+            if 0 < size < wanted and disk.f_bavail * disk.f_frsize > FREE_BYTES:
+                os.pwrite(file, bytes(wanted - size), size)
+        finally:
+            os.close(file)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file a path names; `None` for none, and where files have no numbers."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if hasattr(os, "pwrite") else None
 
 
 class _Checkpoints:
@@ -26,11 +90,13 @@ class _Checkpoints:
     then waits for it, for a little while, once per so many pages. Whatever comes of it, the commit is done.
     """
 
-    def __init__(self, busy_milliseconds: int) -> None:
+    def __init__(self, busy_milliseconds: int, ahead: _Ahead) -> None:
+        self._ahead = ahead
         self._busy_milliseconds = busy_milliseconds
         self._restart_at = RESTART_PAGES
 
     def __call__(self, connection: apsw.Connection, _schema: str, pages: int) -> int:
+        self._ahead.note(connection, pages)
         if pages < WAL_PAGES:
             self._restart_at = RESTART_PAGES
         elif pages < self._restart_at:
