@@ -5,47 +5,29 @@ Open a store with `Sessions(path)`, get a conversation with `.session(name)`, an
 
 from typing import TYPE_CHECKING
 
-from eventstore.errors import (
-    CannotOpen,
-    DamagedStore,
-    EventStoreError,
-    InvalidArgument,
-    InvalidCompaction,
-    InvalidMessage,
-    LeafChanged,
-    NewerStore,
-    NotAStore,
-    NotSerializable,
-    ReadOnlyStore,
-    StoreBusy,
-    StoreClosed,
-    StoreForked,
-    StoreFull,
-    UnknownMessage,
-)
-from eventstore.hints import LATER as _LATER
+from eventstore.hints import HOMES as _HOMES
 from eventstore.hints import find as _find
-from eventstore.listeners import Subscription
-from eventstore.reading import ReadableSession
-from eventstore.session import Session
-from eventstore.sessions import Sessions
-from eventstore.tokens import estimate_tokens
-from eventstore.types import (
-    LATEST,
-    UNCHECKED,
-    AppendResult,
-    Compaction,
-    Message,
-    MessageInfo,
-    MessageLike,
-    Progress,
-    RecentHistory,
-    SessionInfo,
-    Source,
-)
 
 if TYPE_CHECKING:
     from eventstore.aio import AsyncReadableSession, AsyncSession, AsyncSessions, AsyncStoreView
+    from eventstore.errors import (
+        CannotOpen,
+        DamagedStore,
+        EventStoreError,
+        InvalidArgument,
+        InvalidCompaction,
+        InvalidMessage,
+        LeafChanged,
+        NewerStore,
+        NotAStore,
+        NotSerializable,
+        ReadOnlyStore,
+        StoreBusy,
+        StoreClosed,
+        StoreForked,
+        StoreFull,
+        UnknownMessage,
+    )
     from eventstore.events import (
         Appended,
         Cleared,
@@ -58,7 +40,9 @@ if TYPE_CHECKING:
         SessionDeleted,
         Updated,
     )
+    from eventstore.listeners import Subscription
     from eventstore.prepare import strip_openai_ephemera
+    from eventstore.reading import ReadableSession
     from eventstore.recovering import recover
     from eventstore.reports import (
         AsyncCompactFunction,
@@ -70,7 +54,23 @@ if TYPE_CHECKING:
         SearchResult,
         VerifyReport,
     )
+    from eventstore.session import Session
+    from eventstore.sessions import Sessions
     from eventstore.summarizing import create_compact_function
+    from eventstore.tokens import estimate_tokens
+    from eventstore.types import (
+        LATEST,
+        UNCHECKED,
+        AppendResult,
+        Compaction,
+        Message,
+        MessageInfo,
+        MessageLike,
+        Progress,
+        RecentHistory,
+        SessionInfo,
+        Source,
+    )
     from eventstore.views import StoreView
 
 __version__ = "0.1.0"
@@ -140,7 +140,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals().setdefault(name, _find(name))
 

@@ -202,7 +202,8 @@ assert typing.get_type_hints(Sessions.at)["return"] is StoreView
 
 
 def test_the_names_that_annotations_speak_of_are_the_packages_own() -> None:
-    for name in hints.LATER:
+    assert set(hints.HOMES) == set(eventstore.__all__)
+    for name in hints.HOMES:
         assert getattr(hints, name) is getattr(eventstore, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hints.nothing  # noqa: B018

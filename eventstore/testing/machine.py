@@ -8,8 +8,8 @@ from contextlib import suppress
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+import eventstore.testing.writes as kinds
 from eventstore import Session, Sessions
-from eventstore.testing import writes as kinds
 from eventstore.testing.writes import Write, any_write, write_kinds, writes
 
 _KINDS = write_kinds()
