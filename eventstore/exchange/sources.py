@@ -30,7 +30,7 @@ _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _HIDDEN: Final = (".", "__MACOSX")
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError),
-    *(NotImplementedError, RuntimeError, EOFError, ValueError),  # encrypted, compressed in an unknown way, cut off
+    *(RuntimeError, EOFError, ValueError),  # encrypted or compressed in an unknown way, cut off
 )
 
 
