@@ -10,7 +10,7 @@ from functools import partial
 import attrs
 
 from eventstore.errors import NotSerializable
-from eventstore.exchange import Format, format_of, head_of, jsonl
+from eventstore.exchange import Format, format_of, head_of, jsonl, plain
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
 from eventstore.exchange.store import Noted, store
@@ -22,7 +22,7 @@ from eventstore.types import Progress
 def recognise(path: str | os.PathLike[str]) -> str:
     """The name of the format of what lies at `path`, told by its content: of a folder or archive, the first known one.
 
-    Raises `InvalidExport` if there is none, `OSError` if it can't be read.
+    Raises `InvalidExport` if there is none, `CannotOpen` if it can't be read.
     """
     with found_at(path) as found:
         if not found.several:
@@ -96,7 +96,7 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
         except (InvalidExport, OSError) as error:
             if not several:
                 raise
-            skipped.append((f"file {source.name!r}", getattr(error, "reason", None) or str(error)))
+            skipped.append((f"file {source.name!r}", plain.reason_of(error, source.name)))
             continue
         if format is None or not getattr(format, "GATHERS", False):
             groups.append(_Group(format, [source]))

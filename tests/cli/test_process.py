@@ -75,6 +75,27 @@ def test_pipes_and_files_go_in(store: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_pipe_that_there_is_no_room_for_is_told_and_leaves_nothing(store: Path, tmp_path: Path) -> None:
+    """No file of it can grow beyond 50 kB: as on a full disk."""
+    (tmp_path / "tmp").mkdir()
+    new = " ".join([*COMMAND, "import", "--db", "new.db"])
+    for source in ("- < <(cat {0})", "<(cat {0})"):
+        done = subprocess.run(
+            ["bash", "-c", f"ulimit -f 50; {new} {source.format(store)}"],
+            cwd=tmp_path,
+            env=environment(TMPDIR=str(tmp_path / "tmp")),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stdout == b""
+        [told] = done.stderr.decode().splitlines()
+        assert told.startswith(f"eventstore: {tmp_path}/tmp: no room for what is put aside while a file is read")
+        assert "TMPDIR" in told
+    assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
+
+
 def interrupted(running: subprocess.Popen[bytes]) -> int:
     """The status of a process that gets Ctrl-C, more than once where the first comes between two waits."""
     for _ in range(20):

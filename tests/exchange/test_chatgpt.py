@@ -484,11 +484,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, name: str, line: int)
         assert (caught.value.path, caught.value.line) == (str(path), where)
 
 
-def test_a_missing_file_is_the_systems_own_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        list(read_any(tmp_path / "nowhere.json"))
-
-
 @pytest.mark.parametrize(
     "name", ["three-conversations.json", "damaged-tree.json", "tools-and-pictures.json", "torn.json"]
 )
