@@ -52,11 +52,13 @@ def import_files(context: click.Context, paths: Sequence[str], list_skipped: boo
         for name in paths:
             try:
                 with _regular(name) as source:
-                    _check(source)  # before a store is made for it
-                    store = store or Sessions(path)
-                    _import(store, source, name, told)
-            except InvalidExport as error:
-                failed = _complain(str(InvalidExport(name, error.line, error.reason)))
+                    try:
+                        _check(source)  # before a store is made for it
+                        store = store or Sessions(path)
+                        _import(store, source, name, told)
+                    except InvalidExport as error:
+                        for text in (str(error), *getattr(error, "__notes__", ())):  # of a folder: each torn file
+                            failed = _complain(_as_given(text, source, name))
             except OSError as error:
                 if isinstance(error, (EventStoreError, BrokenPipeError)):
                     raise
@@ -93,6 +95,11 @@ def _is_stream(name: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
+def _as_given(text: str, source: str, name: str) -> str:
+    """A text that speaks of a file by the name that it was given: of a pipe, what is read is a copy."""
+    return text.replace(source, name, 1)
+
+
 def _check(source: str) -> None:
     """Raises `InvalidExport` for what can't be read too, which is no trouble of the store's."""
     try:
@@ -106,7 +113,8 @@ def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
     try:
         with bar(f"importing {name}") as progress:
             for session_id, report in files.import_file(store, source, progress, reread=told.lists_skipped):
-                done.append((session_id, report))
+                skipped = tuple((_as_given(what, source, name), why) for what, why in report.skipped)
+                done.append((session_id, ImportReport(report.imported, report.known, skipped)))
     finally:  # what came before a fault is stored, and told
         told.file(name, done)
     if all(session_id is None for session_id, _ in done):

@@ -93,14 +93,19 @@ _OTHERS: Final = {
 def format_of(path: str | os.PathLike[str]) -> Format:
     """The format of the file at `path`. Raises `InvalidExport` if none knows it, `CannotOpen` if it can't be read."""
     head = head_of(path)
-    for format in FORMATS:
-        if format.recognises(head):
-            return format
-    names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
-    raise InvalidExport(path, None, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
+    format = told_by(head)
+    if format is None:
+        names = ", ".join((*(each.FORMAT for each in FORMATS), "eventstore"))
+        raise InvalidExport(path, None, f"wanted an export of a known kind ({names}), found {kind_of(head)}")
+    return format
 
 
-def _kind_of(head: bytes) -> str:
+def told_by(head: bytes) -> Format | None:
+    """The format of a file that begins so, if there is one."""
+    return next((format for format in FORMATS if format.recognises(head)), None)
+
+
+def kind_of(head: bytes) -> str:
     """What a file is that isn't an export, and what to do with it, as far as its beginning says."""
     if not head:
         return "nothing: the file is empty"

@@ -10,7 +10,7 @@ from functools import partial
 import attrs
 
 from eventstore.errors import NotSerializable
-from eventstore.exchange import Format, format_of, head_of, jsonl, plain
+from eventstore.exchange import Format, format_of, head_of, jsonl, kind_of, plain, told_by
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
 from eventstore.exchange.store import Noted, store
@@ -92,7 +92,7 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
     skipped: list[Skipped] = []
     for source in sources:
         try:
-            format = None if jsonl.recognises(head_of(source)) else format_of(source)
+            format = _format_of(source, several)
         except (InvalidExport, OSError) as error:
             if not several:
                 raise
@@ -106,6 +106,17 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
             gathered[format.FORMAT] = _Group(format, [source])
             groups.append(gathered[format.FORMAT])
     return groups, skipped
+
+
+def _format_of(source: Source, several: bool) -> Format | None:
+    """The format of a file, `None` for our own. Of one of several that isn't known less is said."""
+    head = head_of(source)
+    if jsonl.recognises(head):
+        return None
+    format = told_by(head) if several else format_of(source)
+    if format is None:
+        raise InvalidExport(source, None, f"no export of a known kind: {kind_of(head)}")
+    return format
 
 
 class _Counter:

@@ -9,6 +9,7 @@ import functools
 import math
 import re
 import uuid
+from collections.abc import Callable
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -214,10 +215,10 @@ def test_ids_of_another_type_are_refused(sessions: Sessions, session: Session, g
     chain(session, "a")
     empty, view = sessions.session("empty"), sessions.at(1)
     row = ImportRow(message("c"), parent_id=given, created_at=NOW)
-    for call in (
-        *(lambda each=each: each.get_message(given) for each in (session, empty, view.session())),
-        *(lambda each=each: each.get_message_info(given) for each in (session, empty, view.session())),
-        *(lambda each=each: each.get_latest_leaf(below=given) for each in (session, empty, view.session())),
+    calls: tuple[Callable[[], object], ...] = (
+        *(functools.partial(each.get_message, given) for each in (session, empty, view.session())),
+        *(functools.partial(each.get_message_info, given) for each in (session, empty, view.session())),
+        *(functools.partial(each.get_latest_leaf, below=given) for each in (session, empty, view.session())),
         lambda: empty.get_history(leaf_id=given),
         lambda: empty.history(before=given),
         lambda: session.append_messages([message("c")], parent_id=given),
@@ -245,7 +246,8 @@ def test_ids_of_another_type_are_refused(sessions: Sessions, session: Session, g
         lambda: sessions.session(given),
         lambda: sessions.delete_session(given),
         lambda: sessions.list_sessions(prefix=given),
-    ):
+    )
+    for call in calls:
         with pytest.raises(InvalidArgument, match=f", not .*{re.escape(repr(given))}|; not {re.escape(repr(given))}"):
             call()
     assert sessions.latest_seq == 1
@@ -265,9 +267,9 @@ def test_no_id_is_none_where_a_message_is_asked_for(session: Session) -> None:
 def test_a_cursor_is_the_number_of_an_event(sessions: Sessions, session: Session, given: Any) -> None:
     chain(session, "a")
     for each in (sessions, session):
-        for call in (each.events, each.tail, lambda after, each=each: each.subscribe(print, after=after)):
+        for call in (each.events, each.tail, functools.partial(each.subscribe, print)):
             with pytest.raises(InvalidArgument, match="after must be an event's seq"):
-                call(given)
+                call(after=given)
     with pytest.raises(InvalidArgument, match="seq must be the number of an event"):
         sessions.at(given)
 
