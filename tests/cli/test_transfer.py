@@ -153,7 +153,10 @@ def _umask() -> int:
 def test_an_export_never_writes_over_the_store(store: Path, tmp_path: Path) -> None:
     before = contents(tmp_path)
     (tmp_path / "again.db").symlink_to(store)
-    for target in (store, tmp_path / "again.db"):
+    beside = [
+        Path(f"{store}{end}") for end in ("-wal", "-shm", "-journal")
+    ]  # not there now, and the store's all the same
+    for target in (store, tmp_path / "again.db", *beside):
         failed = run("export", "--all", "--db", store, "-o", target)
         assert failed.exit_code == 1
         assert "that is the store itself" in failed.stderr
