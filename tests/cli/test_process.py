@@ -96,6 +96,30 @@ def test_a_pipe_that_there_is_no_room_for_is_told_and_leaves_nothing(store: Path
     assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        ("import - --db new.db", 1, "-: wanted an export of a known kind"),
+        ("delete chat", 2, "Nobody is there to be asked"),
+    ],
+)
+def test_a_standard_input_that_is_closed_is_an_empty_one(
+    store: Path, tmp_path: Path, arguments: str, status: int, told: str
+) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(COMMAND)} {arguments} <&-"],
+        cwd=tmp_path,
+        env=environment(EVENTSTORE_DB=str(store)),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (status, b"")
+    [line] = done.stderr.decode().splitlines()
+    assert line.startswith(f"eventstore: {told}")
+    assert not (tmp_path / "new.db").exists()
+
+
 def interrupted(running: subprocess.Popen[bytes]) -> int:
     """The status of a process that gets Ctrl-C, more than once where the first comes between two waits."""
     for _ in range(20):
