@@ -49,8 +49,9 @@ def start_of(name: str) -> bytes:
         return b""
     if not os.access(name, os.R_OK):
         raise unreadable(name, OSError(errno.EACCES, os.strerror(errno.EACCES)))
-    base = name.rpartition("-")[0]
-    if name.endswith(_BESIDE) and os.path.isfile(base) and _read(base).startswith(_DATABASE):
+    real = os.path.realpath(name) if os.path.islink(name) else name
+    base = real.rpartition("-")[0]
+    if real.endswith(_BESIDE) and os.path.isfile(base) and _read(base).startswith(_DATABASE):
         raise InvalidExport(name, None, f"wanted an export, found what SQLite keeps beside the database {base}")
     start = _read(name)
     if start.startswith(_DATABASE):

@@ -79,7 +79,8 @@ def test_a_store_keeps_its_locks_when_the_folder_that_it_lies_in_is_imported(
     sessions: Sessions, tmp_path: Path
 ) -> None:
     (tmp_path / "conversations.json").write_bytes(SAMPLE.read_bytes())
-    (tmp_path / "link").symlink_to(tmp_path / "store.db")
+    for name, target in (("link", "store.db"), ("another", "store.db-shm")):
+        (tmp_path / name).symlink_to(tmp_path / target)
     with Sessions(tmp_path / "other.db") as other:
         other.session("other").append_message({"id": "o", "role": "user", "parts": []})
         (nothing, report), *_ = import_file(sessions, tmp_path)
@@ -87,7 +88,7 @@ def test_a_store_keeps_its_locks_when_the_folder_that_it_lies_in_is_imported(
         left_out = {Path(what.split("'")[1]).name: why for what, why in report.skipped}
         assert set(left_out) == {
             f"{name}{end}" for name in ("store.db", "other.db") for end in ("", "-wal", "-shm")
-        } | {"link"}
+        } | {"link", "another"}
         assert "an SQLite database" in left_out["store.db"]
         assert "beside the database" in left_out["store.db-wal"]
         for store, name in ((sessions, "store.db"), (other, "other.db")):
