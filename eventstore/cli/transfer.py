@@ -97,7 +97,7 @@ def _is_stream(name: str) -> bool:
 
 def _as_given(text: str, source: str, name: str) -> str:
     """A text that speaks of a file by the name that it was given: of a pipe, what is read is a copy."""
-    return text.replace(source, name, 1)
+    return text.replace(source, name)
 
 
 def _check(source: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 
 import attrs
@@ -25,20 +24,24 @@ def recognise(path: str | os.PathLike[str]) -> str:
     Raises `InvalidExport` if there is none, `CannotOpen` if it can't be read.
     """
     with found_at(path) as found:
-        if not found.several:
-            return _name_of(path)
+        skipped = found.skipped
         for source in found.sources:
-            with suppress(InvalidExport, OSError):
-                return _name_of(source)
-    raise _nothing(path)
+            try:
+                format = _format_of(source, found.several)
+            except (InvalidExport, OSError) as error:
+                if not found.several:
+                    raise
+                skipped.append((f"file {source.name!r}", plain.reason_of(error, source.name)))
+            else:
+                return jsonl.FORMAT if format is None else format.FORMAT
+    raise _nothing(path, skipped)
 
 
-def _name_of(path: str | os.PathLike[str]) -> str:
-    return jsonl.FORMAT if jsonl.recognises(head_of(path)) else format_of(path).FORMAT
-
-
-def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
-    return InvalidExport(path, None, "wanted a file of a known kind in it, found none")
+def _nothing(path: str | os.PathLike[str], skipped: Sequence[Skipped]) -> InvalidExport:
+    """What is raised where no file is of a known kind. It names the first: there may be something to do about it."""
+    first = "".join(f": {what}: {why}" for what, why in skipped[:1])
+    more = f"; and {len(skipped) - 1} more" if skipped[1:] else ""
+    return InvalidExport(path, None, f"wanted a file of a known kind in it, found none{first}{more}")
 
 
 def import_file(
@@ -60,7 +63,7 @@ def import_file(
         groups, skipped = _groups(found.sources, found.several)
         skipped = [*found.skipped, *skipped]
         if not groups:
-            raise _nothing(path)
+            raise _nothing(path, skipped)
         if skipped:
             yield None, ImportReport(0, 0, tuple(skipped))
         counter = _Counter(progress, sum(source.size for group in groups for source in group.sources))
