@@ -25,10 +25,15 @@ def find_session(connection: Connection, name: str) -> int | None:
     return log.session_key(connection, name)
 
 
+def no_id(given: object, wanted_as: str) -> InvalidArgument:
+    """What is raised for something else in the place of an id."""
+    return InvalidArgument(f"{wanted_as} must be named by its id, a string, not {given!r}")
+
+
 def require(connection: Connection, session: int | None, name: str, message_id: str, wanted_as: str) -> Position:
-    """The message with this id. Raises `UnknownMessage`."""
+    """The message with this id. Raises `UnknownMessage`, and `InvalidArgument` for what is no id."""
     if not isinstance(message_id, str):
-        raise InvalidArgument(f"{wanted_as} must be named by its id, a string, not {message_id!r}")
+        raise no_id(message_id, wanted_as)
     position = None if session is None else tree.find(connection, session, message_id)
     if position is None:
         raise UnknownMessage([message_id], name, wanted_as)

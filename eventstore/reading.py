@@ -156,12 +156,15 @@ class ReadableSession(Handle):
     # ---- messages
 
     def get_message(self, message_id: str) -> Message | None:
-        """A message, `None` when the session doesn't hold it."""
+        """A message, `None` when the session doesn't hold it. Raises `InvalidArgument` for what is no string."""
         with self._read() as connection:
             return reads.get_message(connection, self.session_id, message_id)
 
     def get_message_info(self, message_id: str) -> MessageInfo | None:
-        """A message's place, size and times, `None` when the session doesn't hold it. No content is read."""
+        """A message's place, size and times, `None` when the session doesn't hold it. No content is read.
+
+        Raises `InvalidArgument` for what is no string.
+        """
         with self._read() as connection:
             return reads.get_message_info(connection, self.session_id, message_id)
 

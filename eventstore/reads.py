@@ -20,22 +20,22 @@ from eventstore.types import Compaction, Message, MessageInfo, SessionInfo
 
 
 def get_message(connection: Connection, name: str, message_id: str) -> Message | None:
-    """A message, `None` when the session doesn't hold it."""
+    """A message, `None` when the session doesn't hold it. Raises `InvalidArgument` for what is no id."""
     position = _find(connection, name, message_id)
     return None if position is None else messages.read_one(connection, position)
 
 
 def get_message_info(connection: Connection, name: str, message_id: str) -> MessageInfo | None:
-    """A message's info, `None` when the session doesn't hold it."""
+    """A message's info, `None` when the session doesn't hold it. Raises `InvalidArgument` for what is no id."""
     position = _find(connection, name, message_id)
     return None if position is None else messages.info(connection, position)
 
 
 def _find(connection: Connection, name: str, message_id: str) -> Position | None:
+    if not isinstance(message_id, str):
+        raise paths.no_id(message_id, "a message")
     session = paths.find_session(connection, name)
-    if session is None or not isinstance(message_id, str):
-        return None
-    return tree.find(connection, session, message_id)
+    return None if session is None else tree.find(connection, session, message_id)
 
 
 def get_branches(connection: Connection, name: str, message_id: str | None) -> list[Message]:

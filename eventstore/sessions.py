@@ -149,7 +149,7 @@ class Sessions(Handle):
         """The messages, of all branches of all sessions, whose text has all the words of `query`, best first.
 
         Words may stand in any order; `"a phrase"` stands as it is, `word*` is the beginning of a word, everything else
-        that is typed is literal. English words are found in every form, accents don't count, Chinese, Japanese and
+        that is typed is literal. English words are found by their stem, accents don't count, Chinese, Japanese and
         Korean are found from one character on. A query without a word finds nothing. Of equally good messages the
         newest come first. `limit` `None` gives all; `role`, `since` (inclusive) and `until` (exclusive, both aware)
         look at some messages only. Only text parts are searched. The first search builds the index; each one brings

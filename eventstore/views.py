@@ -54,6 +54,7 @@ class StoreView(Handle):
         """The sessions that were listed then, newest activity first."""
         if limit is not None:
             check_limit("limit", limit, 0)
+        check_session_id(prefix)
         with self._past.read_all() as connection:
             listed = heads.listed(connection, prefix, self.seq + 1, -1 if limit is None else limit)
             found = reads.list_sessions(connection, listed)

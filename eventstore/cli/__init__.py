@@ -17,9 +17,9 @@ def main() -> None:
     for name in ("click", "rich"):  # asked for first, to say what to install; rich is loaded when it is needed
         if _is_missing(name):
             sys.exit(f"eventstore: this command needs {name}: pip install 'eventstore-sessions[cli]'")
-    for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by the caller (`>&-`): nobody reads it
-            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115 - the process's own, to its end
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # closed by the caller (`<&-`, `>&-`): nobody writes it, nobody reads it
+            setattr(sys, stream, open(os.devnull, mode))  # noqa: SIM115 - the process's own, to its end
     from eventstore.cli.app import app
 
     try:

@@ -62,7 +62,7 @@ def export(
             with bar("exporting", unless=sys.stdout.isatty()) as progress:
                 _to_stdout(job, progress)
             return
-        if any(_is_same(output, path + suffix) for suffix in ("", "-wal", "-shm")):
+        if any(_is_same(output, path + suffix) for suffix in ("", "-wal", "-shm", "-journal")):
             raise Failure(f"{output}: that is the store itself; name another file")
         with _replacing(output) as file, bar(f"exporting to {output}") as progress:
             job.write(file, progress)
@@ -146,8 +146,8 @@ def _to_stdout(job: _Job, progress: Progress | None) -> None:
 def _is_same(one: str, other: str) -> bool:
     try:
         return os.path.samefile(one, other)
-    except OSError:
-        return False
+    except OSError:  # one isn't there, yet
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def recover(context: click.Context, target: str, path: str, as_json: bool) -> No
         for what, why in report.lost:
             screen.print(screen.one_line(f"{what}: {why}"))
         saved = f"{render.count(report.events, 'event')}, {render.count(report.messages, 'message')}"
-        lost = f"{len(report.lost):,} faults" if report.lost else "nothing is lost"
+        lost = render.count(len(report.lost), "fault") if report.lost else "nothing is lost"
         screen.print(screen.one_line(f"{target}: {saved}; {lost}"))
     if report.lost:
         context.exit(1)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO, BinaryIO, TypeAlias
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TypeAlias
 
 import click
 
-from eventstore import EventStoreError, ImportReport, Sessions
+from eventstore import CannotOpen, EventStoreError, ImportReport, Sessions
 from eventstore.cli import render
 from eventstore.cli.frame import as_json, at_store, database, system_error
 from eventstore.cli.progress import bar
 from eventstore.cli.screen import Screen, one_line
-from eventstore.exchange import FORMATS, InvalidExport, files
+from eventstore.exchange import FORMATS, InvalidExport, files, plain
+from eventstore.exchange.spool import copied
 
 STDIN = "-"
 CHUNK = 1 << 16
@@ -52,11 +52,13 @@ def import_files(context: click.Context, paths: Sequence[str], list_skipped: boo
         for name in paths:
             try:
                 with _regular(name) as source:
-                    files.recognise(source)  # before a store is made for it
-                    store = store or Sessions(path)
-                    _import(store, source, name, told)
-            except InvalidExport as error:
-                failed = _complain(str(InvalidExport(name, error.line, error.reason)))
+                    try:
+                        _check(source)  # before a store is made for it
+                        store = store or Sessions(path)
+                        _import(store, source, name, told)
+                    except InvalidExport as error:
+                        for text in (str(error), *getattr(error, "__notes__", ())):  # of a folder: each torn file
+                            failed = _complain(_as_given(text, source, name))
             except OSError as error:
                 if isinstance(error, (EventStoreError, BrokenPipeError)):
                     raise
@@ -80,26 +82,30 @@ def _regular(name: str) -> Iterator[str]:
     if name != STDIN and not _is_stream(name):
         yield name
         return
-    with tempfile.NamedTemporaryFile(prefix="eventstore-") as copy:
-        if name == STDIN:
-            _copy(sys.stdin.buffer, copy)
-        else:
-            with open(name, "rb") as source:
-                _copy(source, copy)
-        copy.flush()
+    stream = nullcontext(sys.stdin.buffer) if name == STDIN else open(name, "rb")  # noqa: SIM115 - closed below
+    with stream as source, copied(source, CHUNK, named=True) as copy:
         yield copy.name
 
 
-def _copy(source: BinaryIO, target: IO[bytes]) -> None:
-    """Reads what is there, again and again: one `read` waits in C for all that it asked for, and Ctrl-C gets lost."""
-    read1: Callable[[int], bytes] = getattr(source, "read1", source.read)
-    while data := read1(CHUNK):
-        target.write(data)
-
-
 def _is_stream(name: str) -> bool:
-    mode = os.stat(name).st_mode
+    try:
+        mode = os.stat(name).st_mode
+    except OSError:
+        return False  # whoever reads it says what is wrong
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _as_given(text: str, source: str, name: str) -> str:
+    """A text that speaks of a file by the name that it was given: of a pipe, what is read is a copy."""
+    return text.replace(source, name)
+
+
+def _check(source: str) -> None:
+    """Raises `InvalidExport` for what can't be read too, which is no trouble of the store's."""
+    try:
+        files.recognise(source)
+    except CannotOpen as error:
+        raise InvalidExport(source, None, plain.reason_of(error, source)) from error
 
 
 def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
@@ -107,7 +113,8 @@ def _import(store: Sessions, source: str, name: str, told: _Told) -> None:
     try:
         with bar(f"importing {name}") as progress:
             for session_id, report in files.import_file(store, source, progress, reread=told.lists_skipped):
-                done.append((session_id, report))
+                skipped = tuple((_as_given(what, source, name), why) for what, why in report.skipped)
+                done.append((session_id, ImportReport(report.imported, report.known, skipped)))
     finally:  # what came before a fault is stored, and told
         told.file(name, done)
     if all(session_id is None for session_id, _ in done):

@@ -36,6 +36,7 @@ from eventstore.exchange import (
 )
 from eventstore.exchange.conversation import Conversation, Found, InvalidExport, Summary
 from eventstore.exchange.elements import HEAD
+from eventstore.exchange.plain import DATABASE
 from eventstore.exchange.sources import opened
 
 __all__ = ["FORMATS", "Conversation", "Format", "Found", "InvalidExport", "Summary", "format_of", "read"]
@@ -84,22 +85,27 @@ _OTHERS: Final = {
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
     b"\x1f\x8b": "a gzip file: unpack it with gunzip",
     b"PK\x03\x04": "an archive in an archive: unpack it first",
-    b"SQLite format 3\0": "an SQLite database: if it is a store, open it with --db, or import what its export makes",
+    b"SQLite format 3\0": DATABASE,  # in an archive: any other is never opened
 }
 """What people have by mistake, by what it begins with."""
 
 
 def format_of(path: str | os.PathLike[str]) -> Format:
-    """The format of the file at `path`. Raises `InvalidExport` if none knows it, `OSError` if it can't be read."""
+    """The format of the file at `path`. Raises `InvalidExport` if none knows it, `CannotOpen` if it can't be read."""
     head = head_of(path)
-    for format in FORMATS:
-        if format.recognises(head):
-            return format
-    names = ", ".join((*(format.FORMAT for format in FORMATS), "eventstore"))
-    raise InvalidExport(path, None, f"wanted an export of a known kind ({names}), found {_kind_of(head)}")
+    format = told_by(head)
+    if format is None:
+        names = ", ".join((*(each.FORMAT for each in FORMATS), "eventstore"))
+        raise InvalidExport(path, None, f"wanted an export of a known kind ({names}), found {kind_of(head)}")
+    return format
 
 
-def _kind_of(head: bytes) -> str:
+def told_by(head: bytes) -> Format | None:
+    """The format of a file that begins so, if there is one."""
+    return next((format for format in FORMATS if format.recognises(head)), None)
+
+
+def kind_of(head: bytes) -> str:
     """What a file is that isn't an export, and what to do with it, as far as its beginning says."""
     if not head:
         return "nothing: the file is empty"
@@ -110,7 +116,7 @@ def _kind_of(head: bytes) -> str:
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:
-    """What a file is recognised by. Raises `OSError`, and `InvalidExport` for a member of a damaged archive."""
+    """What a file is recognised by. Raises `CannotOpen`, and `InvalidExport` for a member of a damaged archive."""
     with opened(path) as file:
         return file.read(HEAD)
 

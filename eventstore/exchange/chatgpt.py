@@ -91,7 +91,7 @@ def read(path: str | os.PathLike[str], *, keep_hidden: bool = False) -> Iterator
     """The conversations of the export at `path`, one after the other; only one is in memory at a time.
 
     `keep_hidden` keeps the nodes that ChatGPT doesn't show, too. Raises `InvalidExport`, when it gets there, where the
-    file is torn or not JSON, and at the first step if it is some other kind of JSON; `OSError` if it can't be read.
+    file is torn or not JSON, and at the first step if it is some other kind of JSON; `CannotOpen` if it can't be read.
     """
     for found in _find(path, keep_hidden):
         yield from found.read()

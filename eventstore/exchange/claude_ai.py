@@ -56,7 +56,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The conversations of the export at `path`, one after the other; only one is in memory at a time.
 
     Raises `InvalidExport`, when it gets there, where the file is torn or not JSON, and at the first step if it is some
-    other kind of JSON; `OSError` if it can't be read.
+    other kind of JSON; `CannotOpen` if it can't be read.
     """
     for found in find([path]):
         yield from found.read()

@@ -68,7 +68,7 @@ def _is_row(found: dict[str, Any]) -> bool:
 
 
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
-    """The sessions of one file. Raises `OSError` if it can't be read, `InvalidExport` if an archive is damaged."""
+    """The sessions of one file. Raises `CannotOpen` if it can't be read, `InvalidExport` if an archive is damaged."""
     for found in find([path]):
         yield from found.read()
 

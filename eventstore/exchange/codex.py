@@ -9,9 +9,11 @@ screen, and are left out; so is what holds no content. See `response_items` for 
 - Its id is the item's own, else one that is derived (`identities`); the second of two different items with one id gets
   a derived one, too.
 - Its time is the row's. Its metadata has the `model` of the turn, and under `codex` what else the row says.
-- **A `compacted` row becomes a summary** of all messages before it: the texts of its `replacement_history`, or else its
-  `message`. One without any text (the model's own ciphertext) can't be shown, and stays as a message with the row as
-  `data-codex-compacted`.
+- **A `compacted` row becomes a summary** of all messages before it on its branch: the texts of its
+  `replacement_history`, or else its `message`. One without any text (the model's own ciphertext) can't be shown, and
+  stays as a message with the row as `data-codex-compacted`.
+- **A rollback makes a branch**: what comes behind it hangs on the message before the turns that it took back; they stay
+  beside it. See `codex_turns`.
 
 The session is `codex:<id>` by the first `session_meta` row, all of which is kept; its title is the thread's name, its
 model that of the last turn. A fork repeats the rows of its parent and is a session of its own (`forked_from_id`). Rows
@@ -29,6 +31,7 @@ from typing import Any, Final
 import attrs
 
 from eventstore.exchange.assembling import EMPTY, Assembly, Told
+from eventstore.exchange.codex_turns import Branch, begins_turn
 from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Transcripts
@@ -66,8 +69,8 @@ class _Reading:
     meta: dict[str, Any] | None = None
     skipped: list[Skipped] = attrs.field(factory=list)
     others: Counter[str] = attrs.field(factory=Counter)
-    summaries: list[tuple[str, str, datetime | None]] = attrs.field(factory=list)  # (last message, text, time)
-    _kept: str | None = None  # the last message that says something
+    summaries: list[tuple[tuple[str, str], str, datetime | None]] = attrs.field(factory=list)  # (range, text, time)
+    _branch: Branch = attrs.field(factory=Branch)
     _times: list[datetime] = attrs.field(factory=list)  # the earliest and the latest
 
     def read(self, lines: Lines) -> None:
@@ -93,10 +96,18 @@ class _Reading:
             self.meta = payload if self.meta is None else self.meta
         elif kind == "turn_context" and isinstance(payload.get("model"), str):
             self.about["model"] = payload["model"]
-        elif kind == "event_msg" and isinstance(payload.get("thread_name"), str) and payload["thread_name"]:
-            self.about["title"] = payload["thread_name"]
-        elif kind not in ("turn_context", "event_msg"):
+        elif kind == "event_msg":
+            self._heard(payload)
+        elif kind != "turn_context":
             self.others[kind] += 1
+
+    def _heard(self, event: dict[str, Any]) -> None:
+        """An event. All but two kinds say once more what items say."""
+        name, turns = event.get("thread_name"), event.get("num_turns")
+        if isinstance(name, str) and name:
+            self.about["title"] = name
+        elif event.get("type") == "thread_rolled_back" and type(turns) is int:
+            self._branch.roll_back(turns)
 
     def _item(self, item: dict[str, Any], row: dict[str, Any]) -> None:
         if kind_of(item) in _NO_ITEMS:
@@ -108,24 +119,27 @@ class _Reading:
         left_out = None if found.said else EMPTY
         metadata = {**model, FORMAT: found.rest}
         self._add(
-            Told(id_of(item), found.role, found.said, item, metadata=metadata, created_at=when, left_out=left_out)
+            Told(id_of(item), found.role, found.said, item, metadata=metadata, created_at=when, left_out=left_out),
+            turn=begins_turn(item),
         )
 
     def _compacted(self, payload: dict[str, Any], row: dict[str, Any]) -> None:
         texts = [text for item in list_of(payload.get("replacement_history")) if (text := _text_of(item).strip())]
         message, when = payload.get("message"), time_of_text(row.get("timestamp"))
         text = "\n\n".join(texts) or (message.strip() if isinstance(message, str) else "")
-        if text and self._kept is not None:
-            self.summaries.append((self._kept, text, when))
+        if text and self._branch.kept is not None:
+            self.summaries.append((self._branch.kept, text, when))
         else:
             part = data_part(FORMAT, "compacted", {**payload, "type": "compacted"})
             self._add(Told(None, "system", [part], payload, metadata={FORMAT: {}}, created_at=when))
 
-    def _add(self, told: Told) -> None:
+    def _add(self, told: Told, *, turn: bool = False) -> None:
+        told.parent = self._branch.leaf
         key = self.assembly.add(told)
-        if key is not None and told.left_out is None:
-            self._kept = key
-        if key is not None and told.created_at is not None:
+        if key is None:
+            return
+        self._branch.add(key, kept=told.left_out is None, turn=turn)
+        if told.created_at is not None:
             times = [*self._times, told.created_at]
             self._times = [min(times), max(times)]
 
@@ -137,6 +151,7 @@ class _Reading:
         read = self.assembly.conversation(
             f"{FORMAT}:{meta.get('id')}",
             self._about(meta),
+            current=self._branch.leaf,
             otherwise=time_of_text(meta.get("timestamp")) or next(iter(self._times), None),
             skipped=self.skipped,
         )
@@ -147,7 +162,7 @@ class _Reading:
             read,
             session_id=read.session_id if usable(meta.get("id")) else f"{FORMAT}:{first}",
             skipped=(*read.skipped, *others, *nothing),
-            summaries=tuple(self._summaries(first)),
+            summaries=tuple(self._summaries()),
         )
 
     def _about(self, meta: dict[str, Any]) -> dict[str, Any]:
@@ -156,8 +171,8 @@ class _Reading:
             about |= {"created_at": self._times[0].isoformat(), "updated_at": self._times[-1].isoformat()}
         return {**about, FORMAT: without(meta, ("id",))}
 
-    def _summaries(self, first: str) -> Iterator[Summary]:
-        for last, text, time in self.summaries:
+    def _summaries(self) -> Iterator[Summary]:
+        for (first, last), text, time in self.summaries:
             yield Summary(first, last, text, time or self.assembly.told[last].created_at or EPOCH)
 
 

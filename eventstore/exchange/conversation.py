@@ -173,7 +173,7 @@ def _with_known_parents(
         mended[node] = foster = listed_by.get(node)
         if foster is not None or parent is not None:
             wrong = "it names none" if parent is None else f"{parent!r} is not in the file"
-            rule = "made a root" if foster is None else f"hung under {foster!r}, which lists it"
+            rule = "a root, unless the session holds it" if foster is None else f"hung under {foster!r}, which lists it"
             notes.append((f"parent of {node!r}", f"{wrong}: {rule}"))
     return mended, notes
 

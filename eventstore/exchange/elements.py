@@ -154,7 +154,7 @@ class _Text:
 def read_elements(path: str | os.PathLike[str]) -> Iterator[Element]:
     """The elements of the array in a JSON file, or its one value if that isn't an array.
 
-    Raises `InvalidExport` where the file isn't UTF-8 or not JSON, and `OSError` if it can't be read at all.
+    Raises `InvalidExport` where the file isn't UTF-8 or not JSON, and `CannotOpen` if it can't be read at all.
     """
     with opened(path) as file:
         text = _Text(path, file)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 
 import attrs
 
 from eventstore.errors import NotSerializable
-from eventstore.exchange import Format, format_of, head_of, jsonl
+from eventstore.exchange import Format, format_of, head_of, jsonl, kind_of, plain, told_by
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.sources import Source, found_at
 from eventstore.exchange.store import Noted, store
@@ -22,23 +21,27 @@ from eventstore.types import Progress
 def recognise(path: str | os.PathLike[str]) -> str:
     """The name of the format of what lies at `path`, told by its content: of a folder or archive, the first known one.
 
-    Raises `InvalidExport` if there is none, `OSError` if it can't be read.
+    Raises `InvalidExport` if there is none, `CannotOpen` if it can't be read.
     """
     with found_at(path) as found:
-        if not found.several:
-            return _name_of(path)
+        skipped = found.skipped
         for source in found.sources:
-            with suppress(InvalidExport, OSError):
-                return _name_of(source)
-    raise _nothing(path)
+            try:
+                format = _format_of(source, found.several)
+            except (InvalidExport, OSError) as error:
+                if not found.several:
+                    raise
+                skipped.append((f"file {source.name!r}", plain.reason_of(error, source.name)))
+            else:
+                return jsonl.FORMAT if format is None else format.FORMAT
+    raise _nothing(path, skipped)
 
 
-def _name_of(path: str | os.PathLike[str]) -> str:
-    return jsonl.FORMAT if jsonl.recognises(head_of(path)) else format_of(path).FORMAT
-
-
-def _nothing(path: str | os.PathLike[str]) -> InvalidExport:
-    return InvalidExport(path, None, "wanted a file of a known kind in it, found none")
+def _nothing(path: str | os.PathLike[str], skipped: Sequence[Skipped]) -> InvalidExport:
+    """What is raised where no file is of a known kind. It names the first: there may be something to do about it."""
+    first = "".join(f": {what}: {why}" for what, why in skipped[:1])
+    more = f"; and {len(skipped) - 1} more" if skipped[1:] else ""
+    return InvalidExport(path, None, f"wanted a file of a known kind in it, found none{first}{more}")
 
 
 def import_file(
@@ -60,7 +63,7 @@ def import_file(
         groups, skipped = _groups(found.sources, found.several)
         skipped = [*found.skipped, *skipped]
         if not groups:
-            raise _nothing(path)
+            raise _nothing(path, skipped)
         if skipped:
             yield None, ImportReport(0, 0, tuple(skipped))
         counter = _Counter(progress, sum(source.size for group in groups for source in group.sources))
@@ -92,11 +95,11 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
     skipped: list[Skipped] = []
     for source in sources:
         try:
-            format = None if jsonl.recognises(head_of(source)) else format_of(source)
+            format = _format_of(source, several)
         except (InvalidExport, OSError) as error:
             if not several:
                 raise
-            skipped.append((f"file {source.name!r}", getattr(error, "reason", None) or str(error)))
+            skipped.append((f"file {source.name!r}", plain.reason_of(error, source.name)))
             continue
         if format is None or not getattr(format, "GATHERS", False):
             groups.append(_Group(format, [source]))
@@ -106,6 +109,17 @@ def _groups(sources: Sequence[Source], several: bool) -> tuple[list[_Group], lis
             gathered[format.FORMAT] = _Group(format, [source])
             groups.append(gathered[format.FORMAT])
     return groups, skipped
+
+
+def _format_of(source: Source, several: bool) -> Format | None:
+    """The format of a file, `None` for our own. Of one of several that isn't known less is said."""
+    head = head_of(source)
+    if jsonl.recognises(head):
+        return None
+    format = told_by(head) if several else format_of(source)
+    if format is None:
+        raise InvalidExport(source, None, f"no export of a known kind: {kind_of(head)}")
+    return format
 
 
 class _Counter:

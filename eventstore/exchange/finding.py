@@ -7,7 +7,7 @@
 | lists of messages (see `lists`) | `Lists` | the digests of all of them, as their names depend on each other |
 
 Each has `find` and `read`, which are what a module for a format offers. Both raise `InvalidExport` where a file makes
-no sense, when they get there, and `OSError` if it can't be read. Only one conversation is in memory at a time, of a
+no sense, when they get there, and `CannotOpen` if it can't be read. Only one conversation is in memory at a time, of a
 transcript and of loose messages not even that; what is left out on the way is named in `skipped`.
 """
 

@@ -19,11 +19,12 @@ see `jsonl_merge`. Both directions stream: memory holds the ids of one session, 
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
-from eventstore import copying, heads, log, reads, tree
+from eventstore import copying, driver, heads, log, reads, tree
 from eventstore.copying import Step
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument
@@ -31,6 +32,7 @@ from eventstore.exchange.elements import first_keys
 from eventstore.exchange.jsonl_lines import end_line, header_line, step_line
 from eventstore.exchange.jsonl_merge import merge_into
 from eventstore.exchange.jsonl_reader import REPORT_EVERY, Exported, read
+from eventstore.names import check_session_id
 from eventstore.reports import ImportReport
 from eventstore.sessions import Sessions
 from eventstore.store import Store
@@ -62,25 +64,45 @@ def export(
     """Writes sessions to `file`, all of one state, and returns their names. `None` means every one that is listed.
 
     `progress` is told the messages passed and how many there are. One read transaction stays open until the end.
-    Raises `InvalidArgument`, before anything is written, for a name that isn't listed.
+    Raises `InvalidArgument`, before anything is written, for a name that isn't listed and a file that takes no
+    bytes; and what `file` raises.
     """
     check_store(sessions)
-    if isinstance(names, str):
-        raise InvalidArgument(f"names must be a list of sessions' names, or None for all; not {names!r}")
+    if not callable(getattr(file, "write", None)) or isinstance(file, io.TextIOBase):
+        raise InvalidArgument(f"file must be one that is open for writing bytes, not {file!r}")
+    names = _checked(names)
     with sessions._store.read() as connection:
         infos = _listed(connection, names)
         done, total = 0, sum(info.messages for info in infos)
         for info in infos:
-            file.write(header_line(info.session_id))
+            _write(file, header_line(info.session_id))
             count = 0
             for step in _steps(connection, info.session_id):
-                file.write(step_line(step))
+                _write(file, step_line(step))
                 count += 1
                 done += step.type == "import"
                 if progress is not None and count % REPORT_EVERY == 0:
-                    progress(min(done, total), total)
-            file.write(end_line(count))
+                    with driver.calling_out():
+                        progress(min(done, total), total)
+            _write(file, end_line(count))
         return [info.session_id for info in infos]
+
+
+def _write(file: Writable, data: bytes) -> None:
+    with driver.calling_out():  # a file that was closed, or is open for text, is no damage of the store's
+        file.write(data)
+
+
+def _checked(names: object) -> list[str] | None:
+    """The names, each once. Raises `InvalidArgument` for what are none."""
+    if names is None:
+        return None
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise InvalidArgument(f"names must be a list of sessions' names, or None for all; not {names!r}")
+    listed = list(names)
+    for name in listed:
+        check_session_id(name)
+    return list(dict.fromkeys(listed))
 
 
 def check_store(sessions: object) -> None:
@@ -91,12 +113,12 @@ def check_store(sessions: object) -> None:
         )
 
 
-def _listed(connection: Connection, names: Iterable[str] | None) -> list[SessionInfo]:
+def _listed(connection: Connection, names: list[str] | None) -> list[SessionInfo]:
     """The sessions to export. All of them come in the order of their activity, so that an import lists them alike."""
     if names is None:
         return reads.list_sessions(connection, heads.listed(connection, "", tree.ENDLESS, -1)[::-1])
     infos = []
-    for name in dict.fromkeys(names):
+    for name in names:
         if not _is_listed(connection, name):
             raise InvalidArgument(f"there is no session {name!r}: list_sessions() names those that are there")
         infos.append(reads.session_info(connection, name))
@@ -123,7 +145,7 @@ def import_file(
     """Stores the sessions of the file at `path`, and gives (name, report) of each when it is committed.
 
     `progress` is told the bytes that are read and how many there are. Raises `InvalidExport` where the file makes no
-    sense: nothing of the session that it then speaks of was written. `OSError` if it can't be read at all.
+    sense: nothing of the session that it then speaks of was written. `CannotOpen` if it can't be read at all.
     """
     check_store(sessions)
     for exported in read(path):

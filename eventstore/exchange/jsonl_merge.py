@@ -3,14 +3,15 @@
 What is known, by its id, stays as it is and where it is. What is unknown is added, in the export's order, under its
 nearest ancestor that is here; messages that the export itself deleted are passed over, and what hung on them hangs on
 their nearest ancestors too. The export's active leaf is selected only when something was added. So merging the same
-export again writes nothing. Summaries are not merged: they speak of a path that this session may not have.
+export again writes nothing, and names nothing. Summaries that aren't there are not merged, and named: they speak of a
+path that this session may not have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import describing, tree
+from eventstore import codec, describing, summaries, tree
 from eventstore.copying import Replaying, Step
 from eventstore.reports import ImportReport
 from eventstore.store import Store
@@ -83,6 +84,15 @@ class _Merging(Replaying):
             self._leaf = step.message
 
     def _compaction(self, step: Step) -> None:
-        self.skipped.append((f"summary {step.id!r}", "the session holds messages already, and may part from its path"))
+        if not self._is_there(step.id):
+            why = "the session holds messages already, and may part from its path"
+            self.skipped.append((f"summary {step.id!r}", why))
+
+    def _is_there(self, summary_id: str | None) -> bool:
+        """Whether a summary came here with an earlier import of the export."""
+        if summary_id is None or self._write.session is None:
+            return False
+        shown_as = codec.OVERLAY_PREFIX + summary_id
+        return summaries.find(self._write.connection, self._write.session, shown_as) is not None
 
     _compact = _compaction

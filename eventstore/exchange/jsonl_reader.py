@@ -92,7 +92,7 @@ class Exported:
 
 
 def read(path: str | os.PathLike[str]) -> Iterator[Exported]:
-    """The sessions of a file. Raises `InvalidExport` where it makes no sense, `OSError` if it can't be read."""
+    """The sessions of a file. Raises `InvalidExport` where it makes no sense, `CannotOpen` if it can't be read."""
     with opened(path, seekable=True) as file:
         lines = _Lines(path, file)
         at, number = 0, 1

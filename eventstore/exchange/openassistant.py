@@ -69,8 +69,8 @@ def _is_message(value: Any) -> bool:
 def read(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The trees of the file at `path`, one after the other.
 
-    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `OSError` if it can't be
-    read. A torn or damaged line of JSON Lines is left out and named.
+    Raises `InvalidExport` where the file is torn or not JSON, or has none of these messages; `CannotOpen` if it
+    can't be read. A torn or damaged line of JSON Lines is left out and named.
     """
     for found in find([path]):
         yield from found.read()

@@ -1,9 +1,10 @@
 """Where an export lies: a file, the files of a folder, the members of a zip archive.
 
 A `Source` is a path that is opened with `opened` and in no other way: a member of an archive is read as a stream, never
-unpacked whole into memory. A folder is walked in the order of its names, with what lies in its archives. Left out and
-named: what is hidden, links to folders, folders that can't be listed, pipes and devices, and members of archives that
-would grow beyond all measure (`LARGE`, `DENSE`). An archive inside an archive isn't opened.
+unpacked whole into memory; a file is opened as `plain` says. A folder is walked in the order of its names, with what
+lies in its archives. Left out and named: what is hidden, links to folders, folders that can't be listed, pipes and
+devices, databases, and members of archives that would grow beyond all measure (`LARGE`, `DENSE`). An archive inside an
+archive isn't opened.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, BinaryIO, Final
 
 import attrs
 
+from eventstore.exchange import plain
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.spool import copied
 
@@ -52,7 +54,7 @@ class Source(os.PathLike[str]):
 
     def _open(self) -> BinaryIO:
         if self._archive is None or self._member is None:
-            return open(self.name, "rb")
+            return plain.opened(self.name)
         return self._archive.open(self._member)  # type: ignore[return-value]
 
 
@@ -66,9 +68,10 @@ def opened(path: str | os.PathLike[str], *, seekable: bool = False) -> Iterator[
     """The content at `path`, a `Source` or any path, as a stream of bytes.
 
     `seekable` makes sure that it can be read from any place: a member of an archive is copied to a temporary file then.
-    Raises `InvalidExport` where an archive can't be read, `OSError` where a file can't, or the temporary one.
+    Raises `InvalidExport` where an archive can't be read, `CannotOpen` where a file can't, or the temporary one, and
+    what is below it.
     """
-    source = path if isinstance(path, Source) else Source(os.fspath(path), 0)
+    source = path if isinstance(path, Source) else _checked(path)
     with ExitStack() as stack:
         try:
             stream = stack.enter_context(source._open())
@@ -80,6 +83,12 @@ def opened(path: str | os.PathLike[str], *, seekable: bool = False) -> Iterator[
             if isinstance(error, InvalidExport) or source._archive is None or not _is_of_archive(error):
                 raise
             raise InvalidExport(source, None, f"wanted a file in an archive, found a fault ({error})") from error
+
+
+def _checked(path: Any) -> Source:
+    name = plain.name_of(path)
+    plain.start_of(name)
+    return Source(name, 0)
 
 
 def _is_of_archive(error: BaseException) -> bool:
@@ -143,18 +152,20 @@ class Found:
 def found_at(path: str | os.PathLike[str]) -> Iterator[Found]:
     """The files that lie at `path`: one, or those of a folder or an archive. They can be opened inside the block.
 
-    Raises `InvalidExport` for an archive that can't be read, `OSError` for a path that can't.
+    Raises `InvalidExport` for an archive that can't be read, `CannotOpen` for a path that can't, `InvalidArgument` for
+    what is none.
     """
+    whole = plain.name_of(path)
     with ExitStack() as stack:
-        found = Found([], [], os.path.isdir(path) or _is_archive(path))
-        if os.path.isdir(path):
-            for name in _files_in(os.fspath(path), found.skipped):
+        found = Found([], [], os.path.isdir(whole) or _is_archive(whole))
+        if os.path.isdir(whole):
+            for name in _files_in(whole, found.skipped):
                 try:
                     _add(stack, found, name)
                 except (InvalidExport, OSError) as error:
-                    found.skipped.append((f"file {name!r}", getattr(error, "reason", None) or f"{error}"))
+                    found.skipped.append((f"file {name!r}", plain.reason_of(error, name)))
         else:
-            _add(stack, found, os.fspath(path))
+            _add(stack, found, whole)
         yield found
 
 
@@ -198,8 +209,5 @@ def _add(stack: ExitStack, found: Found, name: str) -> None:
             found.sources.append(Source(inner, member.file_size, None, archive, member))
 
 
-def _is_archive(path: str | os.PathLike[str]) -> bool:
-    if not os.path.isfile(path):  # a pipe is read once, by whoever reads all of it
-        return False
-    with open(path, "rb") as file:
-        return file.read(4) in _ZIP
+def _is_archive(name: str) -> bool:
+    return plain.start_of(name).startswith(_ZIP)

@@ -1,7 +1,8 @@
 """Values that are put aside while a file is read, and taken up again later: in a temporary file once they are many.
 
-So one list may hold more messages than memory. The file has no name, and is gone with the spool. Where it can't be
-written, that is `StoreFull` or `CannotOpen`, and nothing of the conversation was stored.
+So one list may hold more messages than memory. The file has no name, and is gone with the spool. What can be read only
+once is put aside whole (`copied`). Where a file can't be written, that is `StoreFull` or `CannotOpen`, and nothing of
+the conversation was stored.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import pickle
 import tempfile
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, BinaryIO, Final, cast
 
@@ -59,14 +60,20 @@ class Spool:
 
 
 @contextmanager
-def copied(stream: BinaryIO, size: int) -> Iterator[BinaryIO]:
-    """A stream copied to a temporary file, `size` bytes at a time: it can be read from any place."""
+def copied(stream: BinaryIO, size: int, *, named: bool = False) -> Iterator[BinaryIO]:
+    """A stream copied to a temporary file, `size` bytes at a time: it can be read from any place.
+
+    With `named` it has a `name`, by which it can be opened until the block ends.
+    """
+    # What is there, again and again: one `read` of a pipe waits in C for all that it asked for, and Ctrl-C gets lost.
+    read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+    make = tempfile.NamedTemporaryFile if named else tempfile.TemporaryFile
     try:
-        file = cast(BinaryIO, tempfile.TemporaryFile(prefix=_PREFIX))  # noqa: SIM115 - closed below
+        file = cast(BinaryIO, make(prefix=_PREFIX))
     except OSError as error:
         raise _ours(error) from error
     try:
-        while data := stream.read(size):
+        while data := read(size):
             try:
                 file.write(data)
                 file.flush()

@@ -99,6 +99,7 @@ def test_recover_saves_what_is_left_and_names_the_rest(store: Path, tmp_path: Pa
     done = run("recover", tmp_path / "saved.db", "--db", store)
     assert done.exit_code == 1
     assert "event 8 (append): 'm7' of session 'chat': what it says is lost" in done.stdout
+    assert done.stdout.endswith("102 events, 50 messages; 1 fault\n")
     assert run("verify", "--db", tmp_path / "saved.db").exit_code == 0
     as_json = json.loads(run("recover", tmp_path / "again.db", "--db", store, "--json").stdout)
     assert (as_json["events"], as_json["messages"], len(as_json["lost"])) == (102, 50, 1)

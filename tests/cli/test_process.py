@@ -75,6 +75,51 @@ def test_pipes_and_files_go_in(store: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_a_pipe_that_there_is_no_room_for_is_told_and_leaves_nothing(store: Path, tmp_path: Path) -> None:
+    """No file of it can grow beyond 50 kB: as on a full disk."""
+    (tmp_path / "tmp").mkdir()
+    new = " ".join([*COMMAND, "import", "--db", "new.db"])
+    for source in ("- < <(cat {0})", "<(cat {0})"):
+        done = subprocess.run(
+            ["bash", "-c", f"ulimit -f 50; {new} {source.format(store)}"],
+            cwd=tmp_path,
+            env=environment(TMPDIR=str(tmp_path / "tmp")),
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stdout == b""
+        [told] = done.stderr.decode().splitlines()
+        assert told.startswith(f"eventstore: {tmp_path}/tmp: no room for what is put aside while a file is read")
+        assert "TMPDIR" in told
+    assert [path.name for path in tmp_path.rglob("*")] == ["tmp"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        ("import - --db new.db", 1, "-: wanted an export of a known kind"),
+        ("delete chat", 2, "Nobody is there to be asked"),
+    ],
+)
+def test_a_standard_input_that_is_closed_is_an_empty_one(
+    store: Path, tmp_path: Path, arguments: str, status: int, told: str
+) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(COMMAND)} {arguments} <&-"],
+        cwd=tmp_path,
+        env=environment(EVENTSTORE_DB=str(store)),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (status, b"")
+    [line] = done.stderr.decode().splitlines()
+    assert line.startswith(f"eventstore: {told}")
+    assert not (tmp_path / "new.db").exists()
+
+
 def interrupted(running: subprocess.Popen[bytes]) -> int:
     """The status of a process that gets Ctrl-C, more than once where the first comes between two waits."""
     for _ in range(20):

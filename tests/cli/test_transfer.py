@@ -92,6 +92,24 @@ def test_a_file_that_cannot_be_read_stops_none_of_the_others(tmp_path: Path) -> 
     ]
 
 
+def test_each_torn_file_of_a_folder_or_archive_is_told_by_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    for name in ("a.json", "c.json"):
+        shutil.copy(SAMPLES / "torn.json", folder / name)
+    shutil.copy(SAMPLES / "tools-and-pictures.json", folder / "b.json")
+    (folder / "notes.txt").write_text("Dear diary")
+    packed = shutil.make_archive(str(tmp_path / "exports"), "zip", folder)
+    for source, name in ((folder, str(folder)), (packed, packed), ("-", "-")):
+        given = Path(packed).read_bytes() if source == "-" else None
+        done = run("import", source, "--skipped", "--db", tmp_path / f"{len(name)}.db", input=given)
+        assert done.exit_code == 1
+        torn = [line.split(": ")[1] for line in done.stderr.splitlines()]
+        assert torn == [f"{name}/a.json, line 340", f"{name}/c.json, line 340"]
+        assert f"  file '{name}/notes.txt': no export of a known kind: something else" in done.stdout.splitlines()
+        assert "chatgpt:tools: 13 new messages, 0 known" in done.stdout.splitlines()
+
+
 def test_only_a_file_that_is_an_export_makes_a_store(tmp_path: Path) -> None:
     for name in (SAMPLES / "another-kind.json", tmp_path / "nowhere"):
         assert run("import", name, "--db", tmp_path / "new.db").exit_code == 1
@@ -135,7 +153,10 @@ def _umask() -> int:
 def test_an_export_never_writes_over_the_store(store: Path, tmp_path: Path) -> None:
     before = contents(tmp_path)
     (tmp_path / "again.db").symlink_to(store)
-    for target in (store, tmp_path / "again.db"):
+    beside = [
+        Path(f"{store}{end}") for end in ("-wal", "-shm", "-journal")
+    ]  # not there now, and the store's all the same
+    for target in (store, tmp_path / "again.db", *beside):
         failed = run("export", "--all", "--db", store, "-o", target)
         assert failed.exit_code == 1
         assert "that is the store itself" in failed.stderr

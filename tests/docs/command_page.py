@@ -174,8 +174,9 @@ working folder. Only `import` and `demo` make a store there; the commands that o
 
 **Messages** are named by their id, or by how it begins, where only one begins so.
 
-**Exit status.** 0: done. 1: it failed. 2: misused. 130: interrupted by Ctrl-C. Where it isn't 0, standard error has a
-line that says why; a pipe whose reader has gone ends a command in silence, with status 1.
+**Exit status.** 0: done. 1: it failed. 2: misused. 130: interrupted by Ctrl-C. After 1 and 2 standard error has a line
+that says why, except for faults that `verify` and `recover` find: their output names those. A pipe whose reader has
+gone ends a command in silence, with status 1.
 
 **For programs.** `--json` prints JSON in ASCII: a line for each thing of a list, or one object. What isn't JSON is made
 safe for a terminal: control characters that a message holds aren't obeyed, but spelt out.

@@ -88,6 +88,7 @@ SAMPLES = [
     Sample("claude-code/web.json", {"web": (2, 0, 1)}),
     Sample("codex/turns.jsonl", {"boat": (16, 0, 1)}, summaries=1),
     Sample("codex/old.jsonl", {"canoe": (2, 0, 1)}),
+    Sample("codex/rolled-back.jsonl", {"kite": (16, 2, 3)}, summaries=1),
     Sample("pi/tree.jsonl", {"tent": (17, 2, 4)}, summaries=1),
     Sample("pi/version-1.jsonl", {"hut": (5, 0, 1)}, summaries=1),
     Sample("ai-sdk/list.json", {"298bf6e01dbf5e6252f222b2acc40855": (7, 0, 1)}),

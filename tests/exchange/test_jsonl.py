@@ -216,8 +216,6 @@ def test_a_file_of_another_kind_names_the_kinds_that_are_known(there: Sessions, 
         path.write_bytes(content)
         with pytest.raises(InvalidExport, match=r": wanted an export of a known kind \(chatgpt, .*eventstore\)"):
             list(files.import_file(there, path))
-    with pytest.raises(FileNotFoundError):
-        files.recognise(tmp_path / "nowhere")
     assert there.latest_seq == 0
 
 
@@ -234,5 +232,22 @@ def test_what_is_no_store_is_refused(sessions: Sessions) -> None:
 def test_one_name_is_no_list_of_names(sessions: Sessions) -> None:
     for name in ("c", "h"):
         sessions.session(name).append_message(message("m1"))
-    with pytest.raises(InvalidArgument, match="a list of sessions' names"):
-        jsonl.export(sessions, "ch", io.BytesIO())
+    wrong: Any
+    for wrong in ("ch", b"ch", 3, True, sessions):
+        with pytest.raises(InvalidArgument, match="a list of sessions' names"):
+            jsonl.export(sessions, wrong, io.BytesIO())
+    for wrong in ([3], [None], [["c"]], ["c", b"h"]):
+        with pytest.raises(InvalidArgument, match="a session is named by a string"):
+            jsonl.export(sessions, wrong, io.BytesIO())
+
+
+def test_a_file_that_takes_no_bytes_is_no_damage_of_the_store(sessions: Sessions, tmp_path: Path) -> None:
+    sessions.session().append_message(message("m1"))
+    wrong: Any
+    for wrong in ("out.jsonl", tmp_path / "out.jsonl", None, io.StringIO()):
+        with pytest.raises(InvalidArgument, match="open for writing bytes"):
+            jsonl.export(sessions, None, wrong)
+    closed = io.BytesIO()
+    closed.close()
+    with pytest.raises(ValueError, match="closed file"):
+        jsonl.export(sessions, None, closed)

@@ -121,3 +121,16 @@ def test_metadata_is_brought_up_to_date_beside_ones_own(sessions: Sessions, ther
     stored(there, tmp_path, exported(sessions))
     assert str(there.session("x").get_metadata()) == "{'owner': 'me', 'title': 'About bicycles', 'n': True}"
     assert [event.type for event in events] == ["metadata"]
+
+
+def test_a_summary_that_is_there_is_not_named_as_left_out(sessions: Sessions, there: Sessions, tmp_path: Path) -> None:
+    source = sessions.session("x")
+    source.append_messages([message("a"), message("b"), message("c")])
+    first = source.add_compaction("What was said", "a", "b")
+    stored(there, tmp_path, exported(sessions))
+    [(_, again)] = stored(there, tmp_path, exported(sessions))
+    assert again == ImportReport(0, 3)
+    second = source.add_compaction("All that was said", "a", "c")
+    [(_, later)] = stored(there, tmp_path, exported(sessions))
+    assert [what for what, _ in later.skipped] == [f"summary {second.id!r}"]
+    assert [each.id for each in there.session("x").get_compactions()] == [first.id]

@@ -103,9 +103,20 @@ def test_a_damaged_member_is_named_and_the_others_are_stored(
 
 
 def test_a_folder_without_exports_is_refused(sessions: Sessions, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("dear diary")
-    for use in (recognise, lambda path: list(import_file(sessions, path))):
-        with pytest.raises(InvalidExport, match="wanted a file of a known kind in it, found none"):
+    uses = (recognise, lambda path: list(import_file(sessions, path)))
+    for use in uses:
+        with pytest.raises(InvalidExport, match=r"wanted a file of a known kind in it, found none$"):
+            use(tmp_path)
+    (tmp_path / "trees.jsonl.gz").write_bytes(b"\x1f\x8b")
+    first = (
+        rf"found none: file '{tmp_path}/trees.jsonl.gz': no export of a known kind: a gzip file: unpack it with gunzip"
+    )
+    for use in uses:
+        with pytest.raises(InvalidExport, match=f"{first}$"):
+            use(tmp_path)
+    (tmp_path / "upper.txt").write_text("dear diary")
+    for use in uses:
+        with pytest.raises(InvalidExport, match=f"{first}; and 1 more$"):
             use(tmp_path)
 
 

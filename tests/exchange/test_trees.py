@@ -93,7 +93,7 @@ def test_an_unknown_parent_is_replaced_by_who_lists_the_node_or_by_none() -> Non
     assert mended == {"a": None, "b": "a", "c": None}
     assert notes == [
         ("parent of 'b'", "'gone' is not in the file: hung under 'a', which lists it"),
-        ("parent of 'c'", "'gone' is not in the file: made a root"),
+        ("parent of 'c'", "'gone' is not in the file: a root, unless the session holds it"),
     ]
 
 

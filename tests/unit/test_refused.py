@@ -7,7 +7,9 @@ import decimal
 import enum
 import functools
 import math
+import re
 import uuid
+from collections.abc import Callable
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -208,10 +210,30 @@ def test_an_id_that_cannot_be_is_unknown_wherever_it_is_given(sessions: Sessions
     assert sessions.latest_seq == 2
 
 
-@pytest.mark.parametrize("given", [1, b"a", ["a"], True], ids=repr)
+@pytest.mark.parametrize("given", [1, 1.5, b"a", ["a"], {"a": 1}, True, int], ids=repr)
 def test_ids_of_another_type_are_refused(sessions: Sessions, session: Session, given: Any) -> None:
     chain(session, "a")
-    for call in (
+    empty, view = sessions.session("empty"), sessions.at(1)
+    row = ImportRow(message("c"), parent_id=given, created_at=NOW)
+    calls: tuple[Callable[[], object], ...] = (
+        *(functools.partial(each.get_message, given) for each in (session, empty, view.session())),
+        *(functools.partial(each.get_message_info, given) for each in (session, empty, view.session())),
+        *(functools.partial(each.get_latest_leaf, below=given) for each in (session, empty, view.session())),
+        lambda: empty.get_history(leaf_id=given),
+        lambda: empty.history(before=given),
+        lambda: session.append_messages([message("c")], parent_id=given),
+        lambda: session.import_messages([row]),
+        lambda: session.copy_to(empty, leaf_id=given),
+        lambda: session.on_compaction(lambda _: None).compact(leaf_id=given),
+        lambda: session.add_compaction("s", given, "a"),
+        lambda: session.add_compaction("s", "a", given),
+        lambda: session.get_history_row_stats(leaf_id=given),
+        lambda: session.get_recent_history(leaf_id=given),
+        lambda: session.get_recent_history(before=given),
+        lambda: session.token_estimate(leaf_id=given),
+        lambda: session.history(leaf_id=given),
+        lambda: view.session(given),
+        lambda: view.list_sessions(prefix=given),
         lambda: session.append_message(message("c"), parent_id=given),
         lambda: session.upsert_message(message("c"), parent_id=given),
         lambda: session.import_message(message("c"), parent_id=given, created_at=NOW),
@@ -224,10 +246,32 @@ def test_ids_of_another_type_are_refused(sessions: Sessions, session: Session, g
         lambda: sessions.session(given),
         lambda: sessions.delete_session(given),
         lambda: sessions.list_sessions(prefix=given),
-    ):
-        with pytest.raises(InvalidArgument):
+    )
+    for call in calls:
+        with pytest.raises(InvalidArgument, match=f", not .*{re.escape(repr(given))}|; not {re.escape(repr(given))}"):
             call()
     assert sessions.latest_seq == 1
+    view.close()
+
+
+def test_no_id_is_none_where_a_message_is_asked_for(session: Session) -> None:
+    """A parent that a root doesn't have, say: `None` for an answer would hide the mistake."""
+    chain(session, "a")
+    nothing: Any = None
+    for call in (session.get_message, session.get_message_info, session.select_leaf, session.delete_branch):
+        with pytest.raises(InvalidArgument, match="string, not None"):
+            call(nothing)
+
+
+@pytest.mark.parametrize("given", ["1", 1.5, b"1", [1], True, -1, {}], ids=repr)
+def test_a_cursor_is_the_number_of_an_event(sessions: Sessions, session: Session, given: Any) -> None:
+    chain(session, "a")
+    for each in (sessions, session):
+        for call in (each.events, each.tail, functools.partial(each.subscribe, print)):
+            with pytest.raises(InvalidArgument, match="after must be an event's seq"):
+                call(after=given)
+    with pytest.raises(InvalidArgument, match="seq must be the number of an event"):
+        sessions.at(given)
 
 
 def test_one_id_is_no_list_of_ids(session: Session) -> None:
