@@ -65,7 +65,7 @@ class _Ahead:
         if _identity(self._path) != self._file:  # another file has its name by now
             self._file = None
             return
-        file = os.open(self._wal_path, os.O_WRONLY)
+        file = os.open(self._wal_path, os.O_WRONLY)  # no locks are taken on it, so that none goes when it is closed
         try:
             size, disk = os.fstat(file).st_size, os.fstatvfs(file)
             if 0 < size < wanted and disk.f_bavail * disk.f_frsize > FREE_BYTES:

@@ -52,7 +52,10 @@ def test_what_is_not_there_is_told_with_its_path(sessions: Sessions, tmp_path: P
             with pytest.raises(CannotOpen, match=r"there is no such file|it can't be read: ") as caught:
                 call(path)
             assert str(caught.value).startswith(f"{tmp_path / name}: ")
-            assert isinstance(caught.value, (OSError, EventStoreError))
+            assert isinstance(caught.value, EventStoreError)
+            assert isinstance(caught.value, FileNotFoundError) is (
+                name in ("nowhere", "no/folder/file", "store.db/file")
+            )
     assert sessions.latest_seq == 1
 
 
