@@ -102,6 +102,40 @@ def test_the_sums_of_a_transaction_are_kept_while_it_goes_on(sessions: Sessions)
     assert uses.totals >= 2
 
 
+def test_a_rebuild_forgets_sums_of_damage(sessions: Sessions) -> None:
+    session = sessions.session()
+    fork(session)
+    append_many(session, "text")
+    right = session.token_estimate()
+    assert sessions._store.database._writer is not None
+    sessions._store.database._writer.execute("UPDATE message SET tokens = tokens + 1")
+    session.append_message(message("leaf"))  # a sum is made, and kept
+    session.delete_messages(["m1"])
+    assert session.token_estimate() > right
+    sessions.rebuild()
+    assert session.token_estimate() == sum(info.token_estimate for info in session.get_history_row_stats())
+
+
+@pytest.mark.parametrize("undone", [True, False])
+def test_the_text_of_a_version_that_another_store_wrote_is_read(undone: bool, tmp_path: Path) -> None:
+    """Under the number of an undone one, or behind one that is kept."""
+    path = tmp_path / "store.db"
+    with Sessions(path, durability="normal") as store, Sessions(path, durability="normal") as other:
+        uses = watch(store)
+        session = store.session()
+        session.append_message(reply("r", LONG))
+        with suppress(ZeroDivisionError), store.transaction():
+            session.update_message(reply("r", LONG + "one"))
+            if undone:
+                raise ZeroDivisionError
+        other.session().update_message(reply("r", LONG + "other"))
+        for more in ("", " and more", " and more and more"):
+            session.update_message(reply("r", LONG + "one" + more))
+        assert session.get_message("r") == reply("r", LONG + "one and more and more")
+        assert uses.texts == 2
+        assert store.verify().problems == ()
+
+
 def test_texts_of_an_undone_version_are_forgotten(sessions: Sessions) -> None:
     """The next version gets its number, and grows from another text."""
     uses = watch(sessions)
