@@ -17,7 +17,7 @@ from typing import TypeVar
 from eventstore import driver, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
-from eventstore.errors import InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked
+from eventstore.errors import DamagedStore, InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked
 from eventstore.locking import WriteLock
 from eventstore.readers import Reader, Readers
 from eventstore.seams import reach
@@ -50,12 +50,10 @@ class Database:
         self._readers = Readers(path, busy_timeout, read_only=read_only)
         self._aside = Aside(self._readers)
         with driver.translated(path):
+            self._writer = None if read_only else opening.open_store(path, durability, busy_timeout)
             if read_only:
-                self._writer = None
                 with self._readers.lend():
                     pass
-            else:
-                self._writer = opening.open_store(path, durability, busy_timeout)
 
     # ---- state
 
@@ -110,11 +108,9 @@ class Database:
 
     def _close_writer(self) -> None:
         if self._writer is not None:
-            try:
+            with closing(self._writer):
                 if not self.in_memory:
                     wal.truncate(self._writer, self._busy_timeout)
-            finally:
-                self._writer.close()
 
     # ---- reading
 
@@ -124,8 +120,7 @@ class Database:
         self.check_open()
         try:
             if self.in_transaction():
-                assert self._writer is not None
-                yield self._writer
+                yield self._open_transaction()
             elif self.in_memory:
                 with self._lock.held():
                     assert self._writer is not None
@@ -174,8 +169,7 @@ class Database:
             raise InvalidArgument(f"{what} works with what is committed, so not inside transaction(): leave it first")
 
     def open_private(self) -> Reader:
-        """As `private`, for a caller who keeps it, checks it and closes it. Raises `InvalidArgument` inside
-        `transaction()`."""
+        """As `private`, for a caller who keeps it, checks it and closes it."""
         self.check_outside("at() or verify()")
         with driver.translated(self.path):
             if not self.in_memory:
@@ -198,19 +192,17 @@ class Database:
             held = self._lock.acquire(patience)
             if self._closed:  # meanwhile
                 self.check_open()
-            if not outer and (self._lost or self._writer.in_transaction):
-                self._drop_leftovers()
-            if self._lost:
-                raise driver.lost(self.path)
             if outer:
-                driver.begin_savepoint(self._writer, outer)
+                driver.begin_savepoint(self._open_transaction(), outer)
             else:
+                if self._lost or self._writer.in_transaction:
+                    self._drop_leftovers()
                 driver.begin(self._writer, self._busy_timeout, patience)
             self._owner, self._depth, self.number = me, outer + 1, self.number + (not outer)
         except BaseException as error:
             if held:  # an interrupt may have come behind the BEGIN
                 with suppress(driver.Error):
-                    driver.release(self._writer, outer) if outer else self._drop_leftovers()
+                    driver.release(self._writer, outer) if outer else self._drop_leftovers(error)
             try:  # noqa: SIM105 - no function of Python's, whose entry an interrupt could strike
                 self._lock.release()
             except RuntimeError:  # it isn't this thread's
@@ -220,19 +212,27 @@ class Database:
             raise
         return self._writer
 
-    def _drop_leftovers(self) -> None:
+    def _open_transaction(self) -> Connection:
+        """This thread's. Raises where SQLite rolled it back by itself, as it does when a read in it fails."""
+        assert self._writer is not None
+        if self._lost or not self._writer.in_transaction:
+            self._lost = True
+            raise driver.lost(self.path)
+        return self._writer
+
+    def _drop_leftovers(self, error: BaseException | None = None) -> None:
         """Rolls back what an interrupt (Ctrl-C) left open between two steps of this class. For who holds the lock."""
         assert self._writer is not None
         self._lost = False
         if self._writer.in_transaction:
             driver.roll_back(self._writer, 0)
             self.rollback_hook(0)
+        if isinstance(error, (driver.Error, DamagedStore)):
+            driver.drop_pages(self._writer)
 
     def end(self, error: BaseException | None) -> None:
-        """Commits what `begin` opened, or rolls it back after an error, and tells the hooks.
-
-        Raises our own error for a driver's, whether it came from inside or from the commit.
-        """
+        """Commits what `begin` opened, or rolls it back after an error, and tells the hooks. Raises our own error for a
+        driver's, whether it came from inside or from the commit."""
         outermost = self._depth == 1
         committed = False
         try:
@@ -248,7 +248,7 @@ class Database:
             try:
                 if outermost:
                     self._owner = None
-                    self._drop_leftovers()
+                    self._drop_leftovers(error)
             finally:
                 try:  # noqa: SIM105 - as above
                     self._lock.release()
@@ -283,16 +283,17 @@ class Database:
         return True
 
     def _roll_back(self) -> None:
-        """SQLite may have rolled back by itself (a full disk does that): then there is nothing left to roll back."""
+        """SQLite may have done it by itself, as on a full disk. The hook comes first: a rollback can fail, too."""
         assert self._writer is not None
+        self.rollback_hook(self._depth)
         if self._writer.in_transaction:
             driver.roll_back(self._writer, self._depth)
-        self.rollback_hook(self._depth)
 
     def _roll_back_rest(self, *, failed: bool) -> None:
         """Rolls a savepoint back whose end was interrupted. One that is no more was released, or rolled back."""
-        try:
-            self._roll_back()
-        except driver.Error:
-            if failed:
-                self.rollback_hook(self._depth)
+        assert self._writer is not None
+        with suppress(driver.Error):
+            driver.roll_back(self._writer, self._depth)
+            failed = True
+        if failed:
+            self.rollback_hook(self._depth)

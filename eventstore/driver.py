@@ -136,7 +136,7 @@ def translate(error: BaseException, path: str) -> EventStoreError:
 def lost(path: str) -> EventStoreError:
     """What a transaction raises that SQLite rolled back by itself."""
     return StoreFull(
-        f"{path}: the transaction was rolled back whole when an earlier write in it failed "
+        f"{path}: the transaction was rolled back whole when an earlier call in it failed "
         "(the disk was full, or failed); leave the transaction() and begin again"
     )
 
@@ -277,6 +277,11 @@ def begin_savepoint(connection: Connection, depth: int) -> None:
 def release(connection: Connection, depth: int) -> None:
     """Ends a savepoint and keeps what was done in it; 0 commits the transaction."""
     connection.execute(f"RELEASE depth_{depth}" if depth else "COMMIT")
+
+
+def drop_pages(connection: Connection) -> None:
+    """Makes SQLite read its pages anew: where a file seemed to end, it has kept pages of zeros."""
+    connection.execute("PRAGMA shrink_memory")
 
 
 def roll_back(connection: Connection, depth: int) -> None:

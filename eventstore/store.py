@@ -197,7 +197,7 @@ class Store:
         pending, self._logged = self._marks[depth - 1] if 0 < depth <= len(self._marks) else (0, 0)
         del self._pending[pending:]
         self.heads.forget()
-        self.totals.forget()
+        self.totals.roll_back()
         self.growing.forget()
         if depth == 0:
             self._growing.clear()

@@ -32,14 +32,21 @@ class _Sum(NamedTuple):
 
 
 class PathTotals:
-    """Sums of paths, one kept per session."""
+    """Sums of paths, one kept per session. Those that an open transaction asked for are apart: it may be rolled back,
+    and others write events of the same numbers before that is known here, which any thread may read."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[int, bool], _Sum] = {}
+        self._uncommitted: dict[tuple[int, bool], _Sum] = {}
 
     def forget(self) -> None:
-        """Drops what was kept: after a rollback, seqs are given out again."""
+        """Drops what was kept."""
         self._sums.clear()
+        self.roll_back()
+
+    def roll_back(self) -> None:
+        """Drops what a transaction asked for: after a rollback, seqs are given out again."""
+        self._uncommitted.clear()
 
     def of(self, connection: Connection, path: Path, *, compacted: bool = False) -> tuple[int, int]:
         """(bytes, tokens) of every message on a path, or of what it shows, whatever its cut."""
@@ -48,7 +55,12 @@ class PathTotals:
         if head is not None and whole and tree.is_one_path(connection, path.session, path.leaf):
             return head.bytes, head.tokens
         last = head.last if head is not None else 0
-        kept = self._sums.get((path.session, compacted))
+        key = path.session, compacted
+        sums = self._sums
+        kept = sums.get(key)
+        if connection.in_transaction and not connection.readonly("main"):
+            sums = self._uncommitted
+            kept = sums.get(key, kept)
         if kept is not None and not _holds(connection, kept, last, compacted):
             kept = None
         size = tokens = 0
@@ -71,7 +83,7 @@ class PathTotals:
                 break
         kept = _sum_behind(connection, last, tail, size, tokens) or (kept and kept._replace(last=last))
         if kept is not None:
-            self._sums[path.session, compacted] = kept
+            sums[key] = kept
         return size, tokens
 
 

@@ -18,6 +18,8 @@ import apsw
 import attrs
 
 SECTOR = 512
+TEMPORARY = ""
+"""The path of a file without a name, such as what SQLite moves of a large savepoint out of memory: no cut leaves it."""
 _NAMES = count()
 
 
@@ -113,12 +115,11 @@ class Disk(apsw.VFS):
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
+        self.call("open", path or TEMPORARY)
         if path is None:
-            return apsw.VFSFile("unix", name, flags)
-        self.call("open", path)
+            return File(self, TEMPORARY, None, flags)
         if self.kept(path).deleted:
             self.files[path] = Kept(replaced=self.kept(path))
-        assert name is not None
         return File(self, path, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
@@ -151,7 +152,7 @@ class Disk(apsw.VFS):
 class File(apsw.VFSFile):
     """One open file of it."""
 
-    def __init__(self, disk: Disk, path: str, name: str | apsw.URIFilename, flags: list[int]) -> None:
+    def __init__(self, disk: Disk, path: str, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
         super().__init__("unix", name, flags)
         self._disk = disk
         self._path = path
@@ -173,7 +174,8 @@ class File(apsw.VFSFile):
 
     def _write(self, data: bytes, offset: int) -> None:
         super().xWrite(data, offset)
-        self._disk.kept(self._path).since.append((offset, bytes(data)))
+        if self._path != TEMPORARY:
+            self._disk.kept(self._path).since.append((offset, bytes(data)))
 
     def xSync(self, flags: int) -> None:  # noqa: N802
         self._disk.call("sync", self._path)
@@ -182,7 +184,8 @@ class File(apsw.VFSFile):
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.call("truncate", self._path)
         super().xTruncate(newsize)
-        self._disk.kept(self._path).since.append((newsize, None))
+        if self._path != TEMPORARY:
+            self._disk.kept(self._path).since.append((newsize, None))
 
     def xFileSize(self) -> int:  # noqa: N802
         self._disk.call("size", self._path)

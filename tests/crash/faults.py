@@ -19,7 +19,8 @@ from eventstore import Event, EventStoreError, Session, Sessions
 from tests.crash.disk import Disk, Short, Torn
 from tests.crash.syscalls import Syscalls
 from tests.crash.works import WORKS, course, small_files, state_of
-from tests.laws.verbs import prepare
+from tests.keeping import watch
+from tests.laws.verbs import LONG, message, prepare
 
 BROKEN: dict[str, tuple[Callable[[], Exception], ...]] = {
     "open": (lambda: apsw.exception_for(apsw.SQLITE_CANTOPEN),),
@@ -101,6 +102,7 @@ def failing_stores(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]]:
     with small_files(wal_pages=1_000_000), Sessions(path, busy_timeout=0.02) as other, Disk() as disk:
         failing = FailingDisk(disk)
         with Sessions(path, busy_timeout=0.02) as sessions:
+            watch(sessions)
             try:
                 yield failing, sessions, other
             finally:
@@ -112,6 +114,7 @@ def stores_over_calls(path: Path) -> Iterator[tuple[Failing, Sessions, Sessions]
     """As `failing_stores`, with what fails below SQLite's own file layer, and many checkpoints."""
     quick: Any = {"durability": "normal", "busy_timeout": 0.02}
     with small_files(), Syscalls() as calls, Sessions(path, **quick) as other, Sessions(path, **quick) as sessions:
+        watch(sessions)
         try:
             yield calls, sessions, other
         finally:
@@ -124,15 +127,24 @@ OF_THE_WHOLE_FILE = ("prune", "search", "rebuild")
 
 
 def every_write(
-    folder: Path, name: str, way: int, *, lasting: bool = False, step: int = 1, stores: Stores = failing_stores
+    folder: Path,
+    name: str,
+    way: int,
+    *,
+    lasting: bool = False,
+    kept: bool = False,
+    step: int = 1,
+    stores: Stores = failing_stores,
 ) -> int:
-    """Each call of a work fails in its turn. Gives how many did."""
+    """Each call of a work fails in its turn. Gives how many did. `kept`: the store itself has prepared the session, so
+    that its pages are in the cache, and its head is kept."""
     numbers = count(1, step)
     while True:
         first = next(numbers)
         with stores(folder / f"{name} {first}.db") as (failing, sessions, other):
             for number in (first,) if name in OF_THE_WHOLE_FILE else chain((first,), numbers):
-                if not one_write(failing, sessions, other, name, number, way, lasting=lasting):
+                if not one_write(failing, sessions, other, name, number, way, lasting=lasting, kept=kept):
+                    assert other.verify().ok
                     return number - 1
 
 
@@ -145,29 +157,50 @@ def one_write(
     way: int,
     *,
     lasting: bool,
+    kept: bool,
 ) -> bool:
     """Does a work while one of its calls fails. False when it has no such call."""
     done = course(name)
     session_id = f"{name} {number}"
-    prepare(other.session(session_id))
+    session = sessions.session(session_id)
+    prepare(session if kept else other.session(session_id))
     sessions.poll()
     heard: list[Event] = []
     with sessions.subscribe(heard.append):
         before = other.latest_seq
         failing.fail(number, way, lasting=lasting)
-        found = outcome(lambda: WORKS[name].perform(sessions.session(session_id)))
+        found = outcome(lambda: WORKS[name].perform(session))
         hit = failing.mend()
         state = state_of(other, session_id)
         if found.error is None:
             assert state in done.states[done.prepared + 1 :] or state == done.last, "it returned, and isn't there"
         else:
             assert state in done.states[done.prepared : -1], f"it raised {found.error!r}, and it is there"
+        go_on(session, other)
         sessions.poll()
         logged = {(event.seq, event.type) for event in other.events(before)}
         told = [(event.seq, event.type) for event in heard]
         assert set(told) == logged, f"heard {told}, logged {logged}"
         assert [seq for seq, _ in told] == sorted({seq for seq, _ in told})
     return hit
+
+
+def go_on(session: Session, other: Sessions) -> None:
+    """Writes to the session on the same store: each gets its place, and another store sees it."""
+    session.on_compaction(None)
+    latest, shown = other.latest_seq, other.session(session.session_id).get_history()
+    assert session.append_message(message("on 1")).seq == latest + 1
+    assert [result.seq for result in session.append_messages([message("on 2"), message("on 3")])] == [
+        latest + 2,
+        latest + 3,
+    ]
+    for number in range(2):
+        session.update_message(message("on 3", LONG + "more " * number))
+    session.delete_messages(["on 2"])
+    ids = [each["id"] for each in other.session(session.session_id).get_history()]
+    assert ids == [*(each["id"] for each in shown), "on 1", "on 3"]
+    assert other.session(session.session_id).get_message("on 3") == message("on 3", LONG + "more ")
+    assert [event.seq for event in other.events(latest)] == list(range(latest + 1, latest + 7))
 
 
 READS: dict[str, Callable[[Session], Any]] = {

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import random
 import shutil
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
 import attrs
 
-from eventstore import Sessions, seams
+from eventstore import EventStoreError, Sessions, seams
 from tests.crash.disk import Disk
+from tests.crash.faults import BROKEN
 from tests.crash.works import WORKS, do, small_files, state_of
+from tests.keeping import watch
 
+FAILING = 0.015
+"""Of writes and syncs, so that half of the works fail."""
 Envelope = tuple[int, str, str]
 
 
@@ -39,19 +44,35 @@ class Run:
     log: list[Envelope] = attrs.Factory(list)
     states: dict[int, tuple[str, str]] = attrs.Factory(dict)
     """After each commit: the newest event, and (session, its state)."""
+    failed: int = 0
+    """Calls."""
 
 
-def run(folder: Path, seed: int, names: list[str], *, durability: Literal["full", "normal"], share: float) -> Run:
+def run(
+    folder: Path,
+    seed: int,
+    names: list[str],
+    *,
+    durability: Literal["full", "normal"],
+    share: float,
+    failing: float = 0.0,
+) -> Run:
     """Does works one after the other, each in a session of its own, from a new file on; power goes at a share of the
-    calls."""
+    calls. Of the writes and syncs of works, `failing` fail: the works behind are done by the same store. Power stays
+    while a work has failed and not returned, since what failed may be there so long."""
     chosen = random.Random(seed)
     done = Run()
     path = folder / "store.db"
-    returned, current, looking = 0, "", False
-    with small_files(wal_pages=60), Disk() as disk:
+    returned, current, looking, working, failed = 0, "", False, False, False
+    with small_files(wal_pages=1_000_000 if failing else 60), Disk() as disk:
 
         def before(operation: str, file: str) -> None:
-            if not looking and chosen.random() < share:
+            nonlocal failed
+            if working and not (looking or failed) and operation in ("write", "sync") and chosen.random() < failing:
+                failed = True
+                done.failed += 1
+                raise chosen.choice(BROKEN[operation])()
+            if not looking and not failed and chosen.random() < share:
                 number = len(done.cuts)
                 (folder / str(number)).mkdir()
                 disk.cut(folder / str(number), chosen.randrange(2**32))
@@ -68,10 +89,14 @@ def run(folder: Path, seed: int, names: list[str], *, durability: Literal["full"
         for start in range(0, max(len(names), 1), 4):  # closed now and then
             with Sessions(path, durability=durability) as sessions, Sessions(path, durability=durability) as other:
                 seams.hook = look
+                watch(sessions)
                 try:
                     for number, name in enumerate(names[start : start + 4], start):
                         current = f"{number} {name}"
-                        do(WORKS[name], sessions.session(current))
+                        working = True
+                        with suppress(EventStoreError) if failing else nullcontext():
+                            do(WORKS[name], sessions.session(current))
+                        working = failed = False
                         looking = True
                         returned = other.latest_seq
                         looking = False

@@ -13,6 +13,7 @@ import pytest
 
 from tests.crash import power
 from tests.crash.disk import SECTOR, Disk, Kept
+from tests.crash.power import FAILING
 from tests.crash.works import WORKS
 
 
@@ -23,6 +24,16 @@ def test_power_may_go_at_any_call(tmp_path: Path, durability: Literal["full", "n
     assert len(done.cuts) > 20
     for cut in done.cuts:
         power.check(done, cut, durability=durability)
+
+
+def test_power_may_go_after_writes_that_failed(tmp_path: Path) -> None:
+    """The store goes on behind them: none comes back, and nothing is written on what one left in memory."""
+    names = random.Random(9).sample(list(WORKS), 6)
+    done = power.run(tmp_path, 9, names, durability="full", share=0.05, failing=FAILING)
+    assert done.failed > 2
+    assert len(done.cuts) > 20
+    for cut in done.cuts:
+        power.check(done, cut, durability="full")
 
 
 def test_what_was_not_synced_is_lost_in_part() -> None:

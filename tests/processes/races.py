@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -72,12 +72,19 @@ class Racer:
     def run(self, until: float) -> None:
         """Does one thing after the other. Raises what nobody may raise."""
         while time.monotonic() < until:
-            action = self._chosen.choice(ACTIONS)
-            self.calls += 1
-            try:
-                action(self, self._sessions.session(self._chosen.choice(SHARED)))
-            except EXPECTED as error:
-                self.refused[type(error).__name__] += 1
+            self.step()
+
+    def step(self) -> None:
+        """Does one thing."""
+        self._act(ACTIONS, SHARED)
+
+    def _act(self, actions: Sequence[Callable[[Any, Session], None]], names: Sequence[str]) -> None:
+        """Does one of some actions, to one of some sessions."""
+        self.calls += 1
+        try:
+            self._chosen.choice(actions)(self, self._sessions.session(self._chosen.choice(names)))
+        except EXPECTED as error:
+            self.refused[type(error).__name__] += 1
 
     def _new(self) -> Message:
         self._number += 1

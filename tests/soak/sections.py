@@ -16,10 +16,11 @@ import attrs
 from tests.aio.cancelled_blocks import KINDS, cancel_blocks
 from tests.aio.cancelling import ITERATORS, READS, cancelling
 from tests.aio.face import LOOPS
-from tests.crash import faults, kills, power, rubbish
+from tests.crash import faults, kills, power, rubbish, stubborn
 from tests.crash.syscalls import SUPPORTED
 from tests.crash.works import WORKS, course
 from tests.laws.verbs import VERBS
+from tests.processes.kept import keep
 from tests.processes.races import race
 from tests.soak import large
 
@@ -27,6 +28,7 @@ Step = Callable[[Path, int], Counter[str]]
 NAMES = list(WORKS)
 DURABILITIES: tuple[Literal["full", "normal"], ...] = ("full", "normal")
 RACE_SECONDS = 60
+KEPT_SECONDS = 20
 BLOCKS = {f"{kind}, with others": kind for kind in KINDS}
 CANCELLED = [(name, loop) for name in (*VERBS, *READS, *ITERATORS, *BLOCKS) for loop in LOOPS]
 CANCELLATIONS = 200
@@ -84,11 +86,22 @@ def _faults(folder: Path, seed: int) -> Counter[str]:
     """One work, each of its calls failing in turn: in one way, once or for good, above or below SQLite's files."""
     seed, number = divmod(seed, len(NAMES))
     seed, below = divmod(seed, 2)
+    seed, kept = divmod(seed, 2)
     seed, lasting = divmod(seed, 2)
     stores = faults.stores_over_calls if below and SUPPORTED else faults.failing_stores
     way = seed % faults.WAYS
-    failed = faults.every_write(folder, NAMES[number], way, lasting=bool(lasting), stores=stores)
+    failed = faults.every_write(folder, NAMES[number], way, lasting=bool(lasting), kept=bool(kept), stores=stores)
     return Counter({"faults": failed})
+
+
+def _stubborn(folder: Path, seed: int) -> Counter[str]:
+    """Every seventh call of a transaction failing in turn, while its caller goes on in it."""
+    seed, below = divmod(seed, 2)
+    stores = faults.stores_over_calls if below and SUPPORTED else faults.failing_stores
+    way = seed % faults.WAYS
+    return Counter(
+        {"faults": stubborn.every_call(folder / "store.db", way, first=1 + seed % 7, step=7, stores=stores) // 7}
+    )
 
 
 def _reads(folder: Path, seed: int) -> Counter[str]:
@@ -104,13 +117,14 @@ def _reads(folder: Path, seed: int) -> Counter[str]:
 
 
 def _power(folder: Path, seed: int) -> Counter[str]:
-    """One writer of twelve works, and the cuts at a tenth of its calls."""
+    """One writer of twelve works, each second one on a disk that fails, and the cuts at a tenth of its calls."""
     durability = DURABILITIES[seed % 2]
     names = random.Random(seed).choices(NAMES, k=12)
-    done = power.run(folder, seed, names, durability=durability, share=0.1)
+    failing = seed // 2 % 2 * power.FAILING
+    done = power.run(folder, seed, names, durability=durability, share=0.1, failing=failing)
     for cut in done.cuts:
         power.check(done, cut, durability=durability)
-    return Counter({"cuts": len(done.cuts), "works": len(names)})
+    return Counter({"cuts": len(done.cuts), "works": len(names), "faults": done.failed})
 
 
 def _rubbish(folder: Path, seed: int) -> Counter[str]:
@@ -132,6 +146,13 @@ def _races(folder: Path, seed: int) -> Counter[str]:
     return Counter({"calls": raced.calls, "events": raced.written, "MiB of WAL": mib})
 
 
+def _kept(folder: Path, seed: int) -> Counter[str]:
+    """Stores that keep much in memory, in processes and threads, for twenty seconds, others killed beside them."""
+    kept = keep(folder / "store.db", KEPT_SECONDS, seed=seed)
+    told = {"heads": kept.uses.heads, "sums": kept.uses.totals, "texts": kept.uses.texts}
+    return Counter({"calls": kept.calls, "events": kept.written, "kills": kept.killed, **told})
+
+
 def _cancellation(folder: Path, seed: int) -> Counter[str]:
     """One call of the async store, on one kind of loop, cancelled 200 times at any moment."""
     name, loop = CANCELLED[seed % len(CANCELLED)]
@@ -146,11 +167,13 @@ SECTIONS = {
     "kills": Section(_kills, least=70),
     "seams": Section(_seams, least=len(NAMES), most=len(NAMES)),
     "calls": Section(_calls, least=len(NAMES), most=len(NAMES) * 5),
-    "faults": Section(_faults, least=len(NAMES) * 2, most=len(NAMES) * 4 * faults.WAYS),
+    "faults": Section(_faults, least=len(NAMES) * 4, most=len(NAMES) * 8 * faults.WAYS),
+    "stubborn": Section(_stubborn, least=6, most=6 * 7),
     "reads": Section(_reads, least=2, most=2 * faults.WAYS),
     "power": Section(_power, least=20),
     "rubbish": Section(_rubbish, least=9),
     "cancellation": Section(_cancellation, least=len(CANCELLED)),
+    "kept": Section(_kept, least=3),
     "races": Section(_races, least=1),
     "large": Section(large.step, least=len(large.SIZES), most=len(large.SIZES)),
 }
