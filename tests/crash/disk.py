@@ -1,11 +1,13 @@
 """A disk that does as a test says: each call into the file system is counted, may fail, or is the last before a cut.
 
-It lies over SQLite's own file layer, for every connection that is opened while it is there. What it syncs it notes as
-durable and doesn't wait for the machine's disk; what was written since is the `Cut`'s to take away.
+It lies over SQLite's own file layer, for every connection that is opened while it is there, and what the store itself
+writes behind the WAL's end goes through it. What it syncs it notes as durable and doesn't wait for the machine's disk;
+what was written since is the `Cut`'s to take away.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from unittest.mock import patch
 
 import apsw
 import attrs
@@ -91,13 +94,16 @@ class Disk(apsw.VFS):
         self._name = f"a disk {next(_NAMES)}"
         self.before: Callable[[str, str], object] | None = None
         self.files: dict[str, Kept] = {}
+        self._own_writes = patch.object(os, "pwrite", self._pwrite)
         super().__init__(self._name, "unix", makedefault=True)
 
     def __enter__(self) -> Self:
+        self._own_writes.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.before = None
+        self._own_writes.stop()
         self.unregister()
 
     def call(self, operation: str, path: str) -> None:
@@ -112,6 +118,17 @@ class Disk(apsw.VFS):
             there = Path(path)
             found = self.files[path] = Kept(bytearray(there.read_bytes()) if there.exists() else None)
         return found
+
+    def _pwrite(self, file: int, data: bytes, offset: int) -> int:
+        path = os.readlink(f"/proc/self/fd/{file}")
+        try:
+            self.call("write", path)
+        except Torn:
+            data = data[: len(data) // 2]
+        except apsw.Error as error:
+            raise OSError(errno.EIO, f"{error}") from None
+        self.kept(path).since.append((offset, data))
+        return os.pwritev(file, [data], offset)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
