@@ -227,7 +227,7 @@ class Database:
         if self._writer.in_transaction:
             driver.roll_back(self._writer, 0)
             self.rollback_hook(0)
-        if isinstance(error, (driver.Error, DamagedStore)):
+        if error is not None and isinstance(error, (driver.Error, DamagedStore)):
             driver.drop_pages(self._writer)
 
     def end(self, error: BaseException | None) -> None:

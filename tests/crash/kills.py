@@ -162,8 +162,8 @@ def at_a_call(path: Path, name: str, number: int) -> bool:
 
 
 def beside_another(path: Path, name: str, number: int) -> bool:
-    """As `at_a_call`, of the work alone, while a store that has prepared the session stays open: it writes on, with what
-    it keeps of it. The child is there before that store: SQLite's memory must not be forked."""
+    """As `at_a_call`, of the work alone, while a store that has prepared the session stays open: it writes on, with
+    what it keeps of it. The child is there before that store: SQLite's memory must not be forked."""
     done = course(name)
     session_id = f"{name} {number}"
     waiting, going = os.pipe()
