@@ -2,8 +2,7 @@
 
 One connection writes, behind a lock that its thread holds for the whole transaction; every write begins IMMEDIATE, so
 that what it reads is what it writes on. Reads take a connection of their own from a pool and see one state; inside
-`transaction()` they go through the writer and see what it has done. An in-memory store has only the writer, and reads
-wait for it. No cursor and no read transaction outlives its `with`.
+`transaction()`, and in memory, they go through the writer. No cursor and no read transaction outlives its `with`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TypeVar
 from eventstore import driver, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
-from eventstore.errors import DamagedStore, InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked
+from eventstore.errors import InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked
 from eventstore.locking import WriteLock
 from eventstore.readers import Reader, Readers
 from eventstore.seams import reach
@@ -26,9 +25,8 @@ R = TypeVar("R")
 
 
 class Database:
-    """The file behind a store. `commit_hook` runs after a commit, still under the write lock; `release_hook` when the
-    lock is free again; `rollback_hook` after any rollback, with the savepoint's depth (0: the whole transaction);
-    `closing_hook` before it closes."""
+    """The file behind a store. `commit_hook` runs after a commit, under the write lock; `release_hook` when it is free
+    again; `rollback_hook` at any rollback, with the savepoint's depth (0: all); `closing_hook` before it closes."""
 
     def __init__(self, path: str, *, durability: str, busy_timeout: float, read_only: bool) -> None:
         self.path = path
@@ -129,6 +127,8 @@ class Database:
                 with self._readers.lend() as reader:
                     yield reader
         except driver.UNREADABLE as error:
+            if self.in_transaction():
+                driver.drop_pages(self._writer, error)
             driver.raise_ours(error, self.path)
             raise
 
@@ -202,7 +202,8 @@ class Database:
         except BaseException as error:
             if held:  # an interrupt may have come behind the BEGIN
                 with suppress(driver.Error):
-                    driver.release(self._writer, outer) if outer else self._drop_leftovers(error)
+                    driver.release(self._writer, outer) if outer else self._drop_leftovers()
+                driver.drop_pages(self._writer, error)
             try:  # noqa: SIM105 - no function of Python's, whose entry an interrupt could strike
                 self._lock.release()
             except RuntimeError:  # it isn't this thread's
@@ -220,15 +221,13 @@ class Database:
             raise driver.lost(self.path)
         return self._writer
 
-    def _drop_leftovers(self, error: BaseException | None = None) -> None:
+    def _drop_leftovers(self) -> None:
         """Rolls back what an interrupt (Ctrl-C) left open between two steps of this class. For who holds the lock."""
         assert self._writer is not None
         self._lost = False
         if self._writer.in_transaction:
             driver.roll_back(self._writer, 0)
             self.rollback_hook(0)
-        if isinstance(error, (driver.Error, DamagedStore)):
-            driver.drop_pages(self._writer)
 
     def end(self, error: BaseException | None) -> None:
         """Commits what `begin` opened, or rolls it back after an error, and tells the hooks. Raises our own error for a
@@ -248,7 +247,9 @@ class Database:
             try:
                 if outermost:
                     self._owner = None
-                    self._drop_leftovers(error)
+                    self._drop_leftovers()
+                if error is not None:
+                    driver.drop_pages(self._writer, error)
             finally:
                 try:  # noqa: SIM105 - as above
                     self._lock.release()

@@ -7,7 +7,7 @@ Settings are small named functions with the reason for each; `configure` applies
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import apsw
@@ -279,9 +279,12 @@ def release(connection: Connection, depth: int) -> None:
     connection.execute(f"RELEASE depth_{depth}" if depth else "COMMIT")
 
 
-def drop_pages(connection: Connection) -> None:
-    """Makes SQLite read its pages anew: where a file seemed to end, it has kept pages of zeros."""
-    connection.execute("PRAGMA shrink_memory")
+def drop_pages(connection: Connection | None, error: BaseException) -> None:
+    """Behind what may be damage, SQLite reads its pages anew: where a file seemed to end, it keeps pages of zeros."""
+    ours = isinstance(error, EventStoreError) and not isinstance(error, DamagedStore)
+    if connection is not None and isinstance(error, (*UNREADABLE, DamagedStore)) and not ours:
+        with suppress(Error):
+            connection.execute("PRAGMA shrink_memory")
 
 
 def roll_back(connection: Connection, depth: int) -> None:

@@ -19,7 +19,9 @@ import attrs
 
 from eventstore import Sessions, seams
 from tests.crash.disk import Disk
+from tests.crash.faults import go_on
 from tests.crash.works import WORKS, Course, course, do, small_files, state_of
+from tests.keeping import watch
 from tests.laws.verbs import message, prepare
 
 LONGEST_LIFE = 60  # seconds, after which a child that nobody killed ends itself
@@ -156,6 +158,44 @@ def at_a_call(path: Path, name: str, number: int) -> bool:
     with small_files():
         code, told = fork(work).end()
     check_file(path, {session_id: {done.last} if told else set(done.states)})
+    return code != 0
+
+
+def beside_another(path: Path, name: str, number: int) -> bool:
+    """As `at_a_call`, of the work alone, while a store that has prepared the session stays open: it writes on, with
+    what it keeps of it. The child is there before that store: SQLite's memory must not be forked."""
+    done = course(name)
+    session_id = f"{name} {number}"
+    waiting, going = os.pipe()
+
+    def work(tell: Callable[[str], object]) -> None:
+        left = number
+
+        def count(_operation: str, _file: str) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                die()
+
+        os.read(waiting, 1)
+        with Disk() as disk, Sessions(path, durability="normal") as sessions:
+            disk.before = count
+            WORKS[name].perform(sessions.session(session_id))
+            disk.before = None
+            tell("returned")
+
+    with small_files():
+        child = fork(work)
+        with Sessions(path, durability="normal") as sessions:
+            watch(sessions)
+            session = prepare(sessions.session(session_id))
+            os.write(going, b"!")
+            os.close(going)
+            os.close(waiting)
+            code, told = child.end()
+            assert state_of(sessions, session_id) in ({done.last} if told else set(done.states[done.prepared :]))
+            go_on(session, sessions)
+            assert sessions.verify().ok
     return code != 0
 
 

@@ -53,3 +53,12 @@ def test_a_writer_killed_at_a_call_into_the_file_system(tmp_path: Path, name: st
     while kills.at_a_call(tmp_path / f"{number}.db", name, number):
         number += 37
     assert number > 100
+
+
+@pytest.mark.parametrize("name", ["append", "a reply that grows", "several in one transaction"])
+def test_a_store_writes_on_beside_one_that_was_killed(tmp_path: Path, name: str) -> None:
+    """It has the head and the texts of the same session in memory, from before."""
+    number = 1
+    while kills.beside_another(tmp_path / "store.db", name, number):
+        number += 9
+    assert number > 9

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 @pytest.mark.parametrize("way", range(faults.WAYS))
 def test_a_caller_that_goes_on_in_a_transaction(tmp_path: Path, way: int) -> None:
-    assert stubborn.every_call(tmp_path / "store.db", way, lasting=way == 2, step=83) > 200
+    assert stubborn.every_call(tmp_path / "store.db", way, lasting=way == 2, first=8, step=123) > 200
 
 
 @pytest.mark.skipif(not SUPPORTED, reason="replaces SQLite's system calls, as 64-bit Linux lays them out")

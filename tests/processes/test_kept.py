@@ -19,6 +19,6 @@ pytestmark = [
 
 
 def test_nothing_that_is_kept_is_stale(tmp_path: Path) -> None:
-    kept = keep(tmp_path / "store.db", 0.7, processes=1, threads=1)
+    kept = keep(tmp_path / "store.db", 0.5, processes=1, threads=1)
     assert kept.uses.heads > 20
     assert kept.killed > 0

@@ -76,9 +76,11 @@ def _calls(folder: Path, seed: int) -> Counter[str]:
     """One work, killed before its calls into the file system: every fifth, others each time round."""
     number = 1 + seed // len(NAMES) % 5
     counted: Counter[str] = Counter()
-    while kills.at_a_call(folder / f"{number}.db", NAMES[seed % len(NAMES)], number):
-        number += 5
-        counted["kills"] += 1
+    for killed in (kills.at_a_call, kills.beside_another):
+        at = number
+        while killed(folder / f"{killed.__name__} {at}.db", NAMES[seed % len(NAMES)], at):
+            at += 5
+            counted["kills"] += 1
     return counted
 
 

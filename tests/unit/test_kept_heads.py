@@ -200,6 +200,15 @@ def _release_fails(depth: int) -> Change:
     return change
 
 
+def _release_fails_in_part(store: Sessions, path: Path) -> None:
+    """The end of a savepoint fails, and the transaction goes on."""
+    with store.transaction():
+        append_two(store.session())
+        _release_fails(1)(store, path)
+        append_two(store.session())
+    assert store.session().info().messages == 6
+
+
 def _stop_at(seam: str, *, in_transaction: bool) -> Change:
     def stop(passed: str) -> None:
         if passed == seam:
@@ -257,7 +266,7 @@ OF_ANY: dict[str, Change] = {
     "undone behind a release": _undo_what_was_released,
     "refused": _refuse,
     "a commit that fails": _release_fails(0),
-    "a savepoint's end that fails": _release_fails(1),
+    "a savepoint's end that fails": _release_fails_in_part,
     "lost": _lose,
     "a rollback that fails": _rollback_fails,
     "rebuilt": lambda store, path: store.rebuild(),

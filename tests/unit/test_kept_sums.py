@@ -97,6 +97,7 @@ def test_the_sums_of_a_transaction_are_kept_while_it_goes_on(sessions: Sessions)
             session.delete_messages(["m1"])
             session.token_estimate()
             raise ZeroDivisionError
+        session.append_message(message("more under the number of the delete"))
         session.token_estimate()
     session.token_estimate()
     assert uses.totals >= 2
@@ -128,7 +129,7 @@ def test_the_text_of_a_version_that_another_store_wrote_is_read(undone: bool, tm
             session.update_message(reply("r", LONG + "one"))
             if undone:
                 raise ZeroDivisionError
-        other.session().update_message(reply("r", LONG + "other"))
+        other.session().update_message(reply("r", LONG + "x"))
         for more in ("", " and more", " and more and more"):
             session.update_message(reply("r", LONG + "one" + more))
         assert session.get_message("r") == reply("r", LONG + "one and more and more")
