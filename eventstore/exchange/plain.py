@@ -23,10 +23,6 @@ _BESIDE: Final = ("-wal", "-shm", "-journal")
 DATABASE: Final = "an SQLite database: if it is a store, open it with --db, or import what its export makes"
 
 
-class MissingFile(CannotOpen, FileNotFoundError):
-    """There is no file of the name that was given."""
-
-
 def name_of(path: Any) -> str:
     """A path as text. Raises `InvalidArgument`."""
     try:
@@ -82,7 +78,7 @@ def opened(name: str) -> BinaryIO:
 def unreadable(name: str, error: OSError) -> CannotOpen:
     """Our error for the system's."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return MissingFile(f"{name}: there is no such file; name an export, or a folder or zip archive that holds some")
+        return CannotOpen(f"{name}: there is no such file; name an export, or a folder or zip archive that holds some")
     return CannotOpen(f"{name}: it can't be read: {error.strerror}; check its owner and mode")
 
 
