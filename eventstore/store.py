@@ -69,6 +69,7 @@ class Store:
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
+        self.impatient: int | None = None  # the thread whose writes don't wait for others
         self._settled = False  # whether the last transaction was committed, as far as what is kept in memory knows
         self.feed = Feed(self._read_log, self.committed_seq, sender, database.in_transaction)
         database.commit_hook = self._committed
@@ -100,6 +101,8 @@ class Store:
         if outer:
             self._marks[outer - 1 :] = [(len(self._pending), self._logged)]  # in place of those that are over
             return self.database.begin(patience)
+        if self.impatient is not None and self.impatient == threading.get_ident():
+            patience = 0.0
         connection = self.database.begin(patience)
         if not self._settled:  # an interrupted write may have left something
             self._rolled_back(0)

@@ -1,22 +1,25 @@
 """Calls of the sync store from an event loop: which thread runs each, and whose turn it is.
 
-One thread writes: what a transaction is made of must come from one. Others read, so that a long read keeps no write
-waiting. A transaction belongs to the task that opened it: its own calls, reads too, go to the writing thread; the
-writes of other tasks wait until it is over, and their reads show what was committed before. In memory there is only the
-writer, so reads wait too.
+One thread writes: what a transaction is made of must come from one. Small writes of several tasks that wait for it
+become one transaction (see `groups`). Other threads read, so that a long read keeps no write waiting. A transaction
+belongs to the task that opened it: its own calls, reads too, go to the writing thread; the writes of other tasks wait
+until it is over, and their reads show what was committed before. In memory there is only the writer, so reads wait too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
+from eventstore.aio import groups
 from eventstore.aio.loops import Loop
+from eventstore.aio.threads import Job, Threads
 from eventstore.errors import StoreClosed
 from eventstore.sessions import Sessions
+from eventstore.store import Store
 
 R = TypeVar("R")
 
@@ -29,8 +32,8 @@ class Calls:
     def __init__(self, loop: Loop, *, in_memory: bool) -> None:
         self.loop = loop
         self._in_memory = in_memory
-        self._writer = ThreadPoolExecutor(1, "eventstore write")
-        self._readers = ThreadPoolExecutor(READERS, "eventstore read")
+        self._writer = Threads("eventstore write", 1, loop.answer, groups.run)
+        self._readers = Threads("eventstore read", READERS, loop.answer)
         self._owner: object | None = None  # the task whose transaction is open
         self._depth = 0
         self._free = loop.signal()
@@ -50,21 +53,26 @@ class Calls:
         if self.closed:
             raise StoreClosed("the store was closed meanwhile: open it again")
 
-    async def write(self, call: Callable[[], R]) -> R:
-        """Runs a call that writes."""
-        await self.my_turn()
-        return await self.loop.run(self._writer, call)
+    def write(self, call: Callable[[], R], shared: Store | None = None) -> Awaitable[R]:
+        """Runs a call that writes; `shared` is the store if others' writes may share its transaction."""
+        if self._owner is None and not self.closed:
+            return self.loop.run(self._writer, Job(call, shared))
+        return self._write_in_turn(call, shared)
 
-    async def read(self, call: Callable[[], R]) -> R:
+    async def _write_in_turn(self, call: Callable[[], R], shared: Store | None) -> R:
+        await self.my_turn()
+        return await self.loop.run(self._writer, Job(call, shared if self._owner is None else None))
+
+    def read(self, call: Callable[[], R]) -> Awaitable[R]:
         """Runs a call that reads."""
         if self._in_memory or self.in_transaction():
-            return await self.write(call)
+            return self.write(call)
         self._check_open()
-        return await self.loop.run(self._readers, call)
+        return self.loop.run(self._readers, Job(call))
 
     async def finish(self, call: Callable[[], R]) -> R:
         """Runs a call in the writing thread that must run, also for a task that was cancelled."""
-        return await self.loop.run(self._writer, call, cancellable=False)
+        return await self.loop.run(self._writer, Job(call), cancellable=False)
 
     async def settle(self, deliver: Callable[[], Awaitable[None]]) -> bool:
         """Waits until what was called before is done and delivered, and no task's transaction is open: none begins
@@ -89,9 +97,10 @@ class Calls:
         """Ends the threads of a loop that is over, and closes the store; a transaction that was left open is undone."""
         self.closed = True
         self._readers.shutdown()
-        if sessions is not None:
-            self._writer.submit(_undo_and_close, sessions).result()
+        closes = Job(partial(_undo_and_close, sessions))
+        self._writer.submit(closes)
         self._writer.shutdown()
+        closes.result()
 
     async def begin(self, block: AbstractContextManager[None]) -> None:
         """Enters a transaction, or a savepoint in the one that this task has open. Cancelled, it has not begun."""
@@ -106,7 +115,7 @@ class Calls:
             begun = True
 
         try:
-            await self.loop.run(self._writer, enter)
+            await self.loop.run(self._writer, Job(enter))
         except BaseException as error:
             if begun:  # cancelled while it began
                 await self.end(block, type(error), error, error.__traceback__)
@@ -135,6 +144,7 @@ class Calls:
             free.set()
 
 
-def _undo_and_close(sessions: Sessions) -> None:
-    sessions._store.end_all(0, StoreClosed("the event loop ended inside a transaction"))
-    sessions.close()
+def _undo_and_close(sessions: Sessions | None) -> None:
+    if sessions is not None:
+        sessions._store.end_all(0, StoreClosed("the event loop ended inside a transaction"))
+        sessions.close()

@@ -1,8 +1,8 @@
 """The change feed on an event loop: what the sync feed delivers in a thread is heard here, from one task at a time.
 
-Events are gathered in the thread that writes or polls, in the log's order, and delivered on the loop by a task of their
-own, which nobody's cancellation breaks off. Who wrote waits until all is delivered, unless it is a listener: then its
-event comes behind the one that it is hearing. So a listener may await a write.
+Events are gathered in the thread that writes or polls (see `gathering`), in the log's order, and delivered on the loop
+by a task of their own, which nobody's cancellation breaks off. Who wrote waits until all is delivered, unless it is a
+listener: then its event comes behind the one that it is hearing. So a listener may await a write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import contextvars
 import logging
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ import attrs
 from eventstore import replay
 from eventstore.aio.loops import Loop, Signal, result_of
 from eventstore.errors import InvalidArgument
-from eventstore.events import Appended, Event
+from eventstore.events import Event
 from eventstore.feed import own_copy
 from eventstore.listeners import OrderedSignal, Subscription
 
@@ -83,18 +83,43 @@ class AsyncFeed:
         self.close()
         self._ends = None
 
-    def collect(self, event: Event) -> None:
-        """Takes an event: the sync feed's listener, called in a thread. Of more than a window, or when nobody listens,
-        only the number: what the listeners are behind with is read when its turn comes."""
+    def is_listening(self) -> bool:
+        """Whether anybody would hear an event, or is about to."""
+        return bool(self.signal.receivers or self._joining)
+
+    def is_idle(self) -> bool:
+        """Whether there is nothing to deliver."""
+        return not self._queue and self._ends is None
+
+    def collect(self, items: Iterable[Event | int], last: int) -> None:
+        """Takes what was committed, or found in the log; an int: what that holds up to it, which is all up to `last`.
+        Called in a thread.
+
+        Where nobody listens, only the cursor moves: who subscribes meanwhile finds it behind all of it, or before it.
+        """
         with self._turn:
-            queue = self._queue
-            if isinstance(event, Appended) and not event.inserted:
-                queue.append(event)
-            elif queue and isinstance(queue[-1], int):
-                queue[-1] = event.seq
-            else:
-                kept = self.signal.receivers and len(queue) < replay.WINDOW_EVENTS
-                queue.append(event if kept else event.seq)
+            if self.is_listening() or self._queue or self._ends is not None:
+                for item in items:
+                    self._put(item)
+                self._put(last)
+            elif last > self.cursor:
+                self.cursor = last
+
+    def _put(self, item: Event | int) -> None:
+        """Of more than a window only the number: what listeners are behind with is read when its turn comes."""
+        queue = self._queue
+        newest = queue[-1] if queue else None
+        if isinstance(item, int):
+            if isinstance(newest, int):
+                queue[-1] = max(newest, item)
+            elif not (isinstance(newest, Event) and newest.seq == item):
+                queue.append(item)
+        elif not item.seq:  # of an append that was repeated: it is in no log
+            queue.append(item)
+        elif isinstance(newest, int):
+            queue[-1] = max(newest, item.seq)
+        else:
+            queue.append(item if len(queue) < replay.WINDOW_EVENTS else item.seq)
 
     def _take(self) -> Event | int | _Replay | None:
         with self._turn:
@@ -114,17 +139,9 @@ class AsyncFeed:
     async def delivered(self) -> None:
         """Waits until all that is gathered, and what listeners write at it, has reached all. Inside a listener it comes
         later."""
-        if self._ends is None and not self.signal.receivers and not self._joining:
-            self._pass_over()
         self.wake()
         if self._ends is not None and not self.is_delivering():
             await self._ends.wait()
-
-    def _pass_over(self) -> None:
-        """Nobody listens."""
-        while (item := self._take()) is not None:
-            if isinstance(item, (Event, int)):
-                self.cursor = max(self.cursor, item if isinstance(item, int) else item.seq)
 
     def subscribe(
         self, listener: Receiver, sender: object | None, read: Callable[[int], AsyncIterator[Event]] | None
@@ -168,7 +185,14 @@ class AsyncFeed:
                 elif isinstance(item, int):
                     if not await self._catch_up(item):
                         return
-                else:
+                elif not item.seq:  # of an append that was repeated
+                    await self._dispatch(attrs.evolve(item, seq=self.cursor))
+                elif item.seq > self.cursor:
+                    if not await self._catch_up(item.seq - 1):  # what others wrote before it
+                        with self._turn:
+                            self._queue.insert(1, item)
+                        return
+                    self.cursor = item.seq
                     await self._dispatch(item)
         finally:
             if self._ends is ends:
@@ -180,8 +204,9 @@ class AsyncFeed:
         """Delivers the log up to a seq; where nobody listens, passes it unread. False when it can't be read: then it is
         tried again when there is something new."""
         try:
-            if self.signal.receivers:
+            if upto > self.cursor and self.signal.receivers:
                 async for event in self._read_log(self.cursor, upto):
+                    self.cursor = event.seq
                     await self._dispatch(event)
             self.cursor = max(self.cursor, upto)
         except Exception:
@@ -206,8 +231,6 @@ class AsyncFeed:
             self._connect(joins.receiver, joins.sender)
 
     async def _dispatch(self, event: Event) -> None:
-        if not (isinstance(event, Appended) and not event.inserted):
-            self.cursor = event.seq
         if self.signal.is_muted:
             return
         sender = self._sender(event.session_id)

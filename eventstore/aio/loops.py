@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
+
+from eventstore.aio.threads import Job, Threads
 
 R = TypeVar("R")
 
@@ -28,7 +29,7 @@ class Signal(Protocol):
 
 
 class Loop(Protocol):
-    """One running loop. All but `call_from_thread`, `is_current` and `is_over` is called on it."""
+    """One running loop. All but `answer`, `call_from_thread`, `is_current` and `is_over` is called on it."""
 
     def is_current(self) -> bool:
         """Whether it is the loop that runs here."""
@@ -36,9 +37,13 @@ class Loop(Protocol):
     def is_over(self) -> bool:
         """Whether it has ended."""
 
-    async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
-        """What `call` returns, in a thread. Cancelled before the thread begins, it never runs (unless it must:
+    async def run(self, threads: Threads, job: Job[R], *, cancellable: bool = True) -> R:
+        """What a job's call returns, in a thread. Cancelled before the thread begins, it never runs (unless it must:
         `cancellable=False`); cancelled later, the call goes on to its end, and this waits for it."""
+
+    def answer(self, jobs: list[Job[Any]]) -> None:
+        """Lets those go on who run these jobs: in a thread, when they are done. All at once, since each time wakes the
+        loop."""
 
     def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
         """Calls a function on the loop from a thread, awaits what it gives, and returns the result."""
@@ -86,31 +91,29 @@ class AsyncioLoop:
     def is_over(self) -> bool:
         return self._loop.is_closed()
 
-    async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
-        waiting = self._loop.create_future()
-
-        def wake() -> None:
-            if not waiting.done():
-                waiting.set_result(None)
-
-        def done(_job: Future[R]) -> None:
-            with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-                self._loop.call_soon_threadsafe(wake)
-
-        job = executor.submit(call)
-        job.add_done_callback(done)
-        interrupted: asyncio.CancelledError | None = None
-        while not job.done():
-            try:
-                await waiting
-            except asyncio.CancelledError as error:
-                if cancellable and job.cancel():
-                    raise
-                interrupted = error
-                waiting = self._loop.create_future()
-        if interrupted is not None:
-            raise interrupted
+    async def run(self, threads: Threads, job: Job[R], *, cancellable: bool = True) -> R:
+        job.waiter = self._loop.create_future()
+        threads.submit(job)
+        try:
+            await job.waiter
+        except asyncio.CancelledError:
+            if not (cancellable and job.claim(False)):
+                await self._end_of(job)
+            raise
         return job.result()
+
+    async def _end_of(self, job: Job[Any]) -> None:
+        """Waits for it, however often that is cancelled."""
+        while not job.is_done:
+            job.waiter = self._loop.create_future()
+            with suppress(asyncio.CancelledError):
+                await job.waiter
+
+    def answer(self, jobs: list[Job[Any]]) -> None:
+        try:  # noqa: SIM105 - `suppress` is a function of Python's, and this is on the way of every call
+            self._loop.call_soon_threadsafe(_wake_futures, jobs)
+        except RuntimeError:  # the loop was closed meanwhile: nobody waits
+            pass
 
     def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
         return asyncio.run_coroutine_threadsafe(result_of(function, *arguments), self._loop).result()
@@ -138,6 +141,13 @@ class AsyncioLoop:
         return True
 
 
+def _wake_futures(jobs: list[Job[Any]]) -> None:
+    for job in jobs:
+        job.is_done = True
+        if not job.waiter.done():
+            job.waiter.set_result(None)
+
+
 class TrioLoop:
     """trio's. It is imported only where it runs."""
 
@@ -160,25 +170,26 @@ class TrioLoop:
             return True
         return False
 
-    async def run(self, executor: Executor, call: Callable[[], R], *, cancellable: bool = True) -> R:
+    async def run(self, threads: Threads, job: Job[R], *, cancellable: bool = True) -> R:
         lowlevel = self._trio.lowlevel
         if cancellable:
             await lowlevel.checkpoint_if_cancelled()
-        task = lowlevel.current_task()
-        job = executor.submit(call)
-        aborted = False
+        job.waiter = lowlevel.current_task()
+        threads.submit(job)
 
         def abort(_raise: object) -> Any:
-            nonlocal aborted
-            aborted = cancellable and job.cancel()
-            return lowlevel.Abort.SUCCEEDED if aborted else lowlevel.Abort.FAILED
+            return lowlevel.Abort.SUCCEEDED if cancellable and job.claim(False) else lowlevel.Abort.FAILED
 
-        def wake(_job: Future[R]) -> None:
-            self._token.run_sync_soon(lambda: None if aborted else lowlevel.reschedule(task))
-
-        job.add_done_callback(wake)
         await lowlevel.wait_task_rescheduled(abort)
         return job.result()
+
+    def answer(self, jobs: list[Job[Any]]) -> None:
+        with suppress(self._trio.RunFinishedError):
+            self._token.run_sync_soon(self._wake_tasks, jobs)
+
+    def _wake_tasks(self, jobs: list[Job[Any]]) -> None:
+        for job in jobs:
+            self._trio.lowlevel.reschedule(job.waiter)
 
     def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
         return self._trio.from_thread.run(result_of, function, *arguments, trio_token=self._token)

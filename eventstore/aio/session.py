@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from eventstore import copying, hints
@@ -46,8 +47,14 @@ class AsyncSession(AsyncReadableSession):
         self._store = store
         self._compactor = AsyncCompactor(store, session_id)
 
-    async def _write(self, call: Callable[[Session], R]) -> R:
-        return await self._store.run_write(lambda: call(self._store.readable(self.session_id)))
+    def _write(self, call: Callable[[Session], R]) -> Awaitable[R]:
+        store, name = self._store, self.session_id
+        return store.run_write(lambda: call(store.readable(name)), grows=name)
+
+    def _write_small(self, verb: Callable[..., R], message: MessageLike, **options: Any) -> Awaitable[R]:
+        """A write that may share a transaction with those of other tasks."""
+        session = self._store.readable(self.session_id)
+        return self._store.run_write(partial(verb, session, message, **options), grows=self.session_id, may_share=True)
 
     # ---- adding
 
@@ -60,10 +67,8 @@ class AsyncSession(AsyncReadableSession):
         source: Source = "server",
     ) -> AppendResult:
         """As `Session.append_message`."""
-        return await self._write(
-            lambda session: session.append_message(
-                message, parent_id=parent_id, expected_leaf=expected_leaf, source=source
-            )
+        return await self._write_small(
+            Session.append_message, message, parent_id=parent_id, expected_leaf=expected_leaf, source=source
         )
 
     async def append_messages(
@@ -98,13 +103,13 @@ class AsyncSession(AsyncReadableSession):
 
     async def update_message(self, message: MessageLike, *, source: Source = "server") -> Message | None:
         """As `Session.update_message`."""
-        return await self._write(lambda session: session.update_message(message, source=source))
+        return await self._write_small(Session.update_message, message, source=source)
 
     async def upsert_message(
         self, message: MessageLike, *, parent_id: ParentId = LATEST, source: Source = "server"
     ) -> AppendResult:
         """As `Session.upsert_message`."""
-        return await self._write(lambda session: session.upsert_message(message, parent_id=parent_id, source=source))
+        return await self._write_small(Session.upsert_message, message, parent_id=parent_id, source=source)
 
     # ---- taking away
 

@@ -17,6 +17,7 @@ from eventstore.aio.feed import Receiver
 from eventstore.aio.iterators import Windowed, windows
 from eventstore.aio.session import AsyncSession
 from eventstore.aio.store import AsyncStore
+from eventstore.aio.transaction import Transaction
 from eventstore.aio.views import AsyncStoreView
 from eventstore.events import Event
 from eventstore.listeners import Subscription
@@ -60,7 +61,9 @@ class AsyncSessions(Handle):
             prepare=prepare,
         )
         self._handles: dict[str, AsyncSession] = {}
-        self._store = AsyncStore(str(path), make, path == opening.MEMORY, self.session)
+        self._store = AsyncStore(
+            str(path), make, self.session, in_memory=path == opening.MEMORY, groups=prepare is None
+        )
         self._store.due_hook = self._compact_if_due
 
     async def _compact_if_due(self, session_id: str) -> None:
@@ -172,7 +175,7 @@ class AsyncSessions(Handle):
         A task that is started in it is another one, and so is what `asyncio.wait_for` (before Python 3.12), `gather`
         and `shield` run: don't await such a write inside.
         """
-        return self._store.transaction()
+        return Transaction(self._store)
 
     async def at(self, seq: int) -> AsyncStoreView:
         """As `Sessions.at`."""

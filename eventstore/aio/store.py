@@ -7,16 +7,14 @@ have made events comes their delivery.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
 from itertools import takewhile
-from types import TracebackType
 from typing import Any, TypeVar
 
 from eventstore import replay
 from eventstore.aio.calls import Calls
 from eventstore.aio.feed import AsyncFeed, Receiver
+from eventstore.aio.gathering import Gathering
 from eventstore.aio.iterators import Tail, Windowed, windows
 from eventstore.aio.loops import Signal, current_loop
 from eventstore.errors import EventStoreError, StoreBusy, StoreClosed, StoreForked
@@ -24,6 +22,7 @@ from eventstore.events import Event
 from eventstore.listeners import Subscription
 from eventstore.session import Session
 from eventstore.sessions import Sessions
+from eventstore.store import Store
 from eventstore.types import Progress
 
 logger = logging.getLogger("eventstore")
@@ -34,17 +33,22 @@ R = TypeVar("R")
 class AsyncStore:
     """One store, open or not. `make` opens the sync one."""
 
-    def __init__(self, name: str, make: Callable[[], Sessions], in_memory: bool, sender: Callable[[str], Any]) -> None:
+    def __init__(
+        self, name: str, make: Callable[[], Sessions], sender: Callable[[str], Any], *, in_memory: bool, groups: bool
+    ) -> None:
         self.name = name
         self.feed = AsyncFeed(sender, self._log)
         self._make = make
         self._in_memory = in_memory
+        self._groups = groups
         self._calls: Calls | None = None
         self._sessions: Sessions | None = None
         self._closing: Signal | None = None
         self._opening: Signal | None = None  # while a task opens it
+        self._shared: Store | None = None  # whose transactions small writes may share
         self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
-        self._grown: deque[str] = deque()  # those of them whose appends were delivered
+        self._grown: dict[str, None] = {}  # those of them that have new messages, until somebody sees to it
+        self._left: dict[str, None] = {}  # those of them that nobody else will see to
         self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
 
     # ---- open and closed
@@ -53,15 +57,16 @@ class AsyncStore:
     def calls(self) -> Calls:
         """The threads. Raises `StoreClosed` while it isn't open on the loop that runs here, and `StoreForked` in a
         forked child."""
-        if self._calls is None or self._sessions is None:
+        calls, sessions = self._calls, self._sessions
+        if calls is None or sessions is None:
             raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
-        self._sessions._store.database.check_open()  # in a forked child there is no thread that would answer
-        self._check_loop(self._calls)
-        return self._calls
-
-    def _check_loop(self, calls: Calls) -> None:
+        sessions._store.database.check_open()  # in a forked child there is no thread that would answer
         if not calls.loop.is_current():
-            raise StoreClosed(f"{self.name} is open on another event loop: close it there, or open one store per loop")
+            raise self._elsewhere()
+        return calls
+
+    def _elsewhere(self) -> StoreClosed:
+        return StoreClosed(f"{self.name} is open on another event loop: close it there, or open one store per loop")
 
     @property
     def sessions(self) -> Sessions:
@@ -74,7 +79,8 @@ class AsyncStore:
         """Opens it on the loop that runs; open already, does nothing. Left open by a loop that is over, it is closed
         first."""
         while self._calls is not None and not self._abandoned():
-            self._check_loop(self._calls)
+            if not self._calls.loop.is_current():
+                raise self._elsewhere()
             if self._opening is None:
                 self.calls  # noqa: B018 - in a forked child it is refused
                 return
@@ -94,10 +100,12 @@ class AsyncStore:
             opening.set()
 
     def _open(self) -> None:
-        self._sessions = self._make()
-        self._sessions.subscribe(self.feed.collect)
-        self._sessions._store.compacting = self.compacting
-        self._sessions._store.due_hook = self._grown.append
+        self._sessions = sessions = self._make()
+        store = sessions._store
+        store.feed = Gathering(store, self.feed, sessions.session)
+        store.compacting = self.compacting
+        store.due_hook = self._grown.setdefault
+        self._shared = store if self._groups else None
 
     async def close(self) -> None:
         """Closes it and ends its threads. Inside a transaction of this task it is refused, as by the sync store. In a
@@ -105,13 +113,14 @@ class AsyncStore:
         calls, sessions, closing = self._calls, self._sessions, self._closing
         if calls is None or closing is None or self._is_forked() or self._abandoned():
             return
-        self._check_loop(calls)
+        if not calls.loop.is_current():
+            raise self._elsewhere()
         await calls.my_turn()
         if sessions is not None and calls.in_transaction():
             await calls.finish(sessions.close)
         if not await calls.settle(self.feed.delivered):  # what was cancelled as it was written is heard all the same
             return
-        self._calls = self._sessions = None
+        self._calls = self._sessions = self._shared = None
         self.feed.close()  # before another task may open it again
         calls.closed = True
         closing.set()
@@ -140,7 +149,7 @@ class AsyncStore:
         calls, sessions = self._calls, self._sessions
         if calls is None or self._is_forked() or not calls.loop.is_over():
             return False
-        self._calls = self._sessions = None
+        self._calls = self._sessions = self._shared = None
         self.feed.abandon()
         calls.abandon(sessions)
         return True
@@ -155,29 +164,58 @@ class AsyncStore:
         """Runs a call that reads."""
         return await self.calls.read(call)
 
-    async def run_write(self, call: Callable[[], R], *, compacts: bool = True) -> R:
+    async def run_write(
+        self, call: Callable[[], R], *, grows: str | None = None, may_share: bool = False, compacts: bool = True
+    ) -> R:
         """Runs a call that writes, and delivers what it emitted. Cancelled, it leaves the delivery to go on.
 
-        Then it compacts what has grown enough, unless it is itself what a compaction writes.
+        Then it compacts what has grown enough: only the session `grows`, if the call makes only that one longer; and
+        nothing if it is itself what a compaction writes. `may_share` is of a call that is one transaction and can be
+        made again when that has failed.
         """
-        result: R = await self._delivered(self.calls.write, call)
-        if compacts:
-            await self.compact_due()
+        calls = self.calls
+        try:
+            result: R = await calls.write(call, self._shared if may_share else None)
+        except Exception:  # an import may have committed something before it was refused
+            if not calls.in_transaction():
+                await self.feed.delivered()
+            raise
+        except BaseException:  # cancelled
+            self.feed.wake()
+            raise
+        if not self.feed.is_idle() and not calls.in_transaction():
+            await self.feed.delivered()
+        if (self._grown or self._left) and compacts:
+            await self.compact_due(grows)
         return result
 
-    async def compact_due(self) -> None:
-        """Compacts what grew. Inside a listener or a transaction nothing: the outer write goes on to it.
+    async def compact_due(self, grew: str | None = None) -> None:
+        """Compacts `grew`, where it did (`None`: all that did), and what grew in listeners.
 
-        Nor when the store was closed meanwhile: what was written is written.
+        Inside a listener or a transaction nothing: the outer write goes on to it. Nor when the store was closed
+        meanwhile: what was written is written.
         """
-        while self._calls and self._grown and not self.feed.is_delivering() and not self._calls.in_transaction():
-            name = self._grown.popleft()
+        if self._calls is None or self._calls.in_transaction():
+            return
+        for name in list(self._grown):
+            if grew in (name, None):
+                self._left[name] = self._grown.pop(name)
+        while self._left and not self.feed.is_delivering() and self._calls is not None:
+            name = next(iter(self._left))
+            del self._left[name]
             if self.due_hook is not None:
                 await self.due_hook(name)
 
     async def run_poll(self) -> int:
         """Polls, and delivers what was found."""
-        return await self._delivered(self.calls.read, lambda: self.sessions.poll())
+        calls = self.calls
+        try:
+            found: int = await calls.read(lambda: self.sessions.poll())
+        finally:
+            self.feed.wake()  # a poll that was cancelled has found something all the same
+        if not calls.in_transaction():
+            await self.feed.delivered()
+        return found
 
     async def run_copy(self, target: AsyncStore, call: Callable[[], R]) -> R:
         """Runs a call that reads here and writes into another store. This one's transaction is seen by its own thread
@@ -189,21 +227,6 @@ class AsyncStore:
             return result
         await self.calls.my_turn()
         return await target.run_write(call)
-
-    async def _delivered(self, run: Callable[[Callable[[], R]], Any], call: Callable[[], R]) -> R:
-        calls = self.calls
-        try:
-            result: R = await run(call)
-        except Exception:  # an import may have committed something before it was refused
-            if not calls.in_transaction():
-                await self.feed.delivered()
-            raise
-        except BaseException:  # cancelled
-            self.feed.wake()
-            raise
-        if not calls.in_transaction():
-            await self.feed.delivered()
-        return result
 
     def on_loop(self, progress: Progress | None) -> Progress | None:
         """A hook, to be called from a thread and run on the loop."""
@@ -264,31 +287,3 @@ class AsyncStore:
 
         loop.spawn(run)
         return Subscription(stop.set)
-
-    def transaction(self) -> AbstractAsyncContextManager[None]:
-        """One transaction of the task that enters it."""
-        return Transaction(self)
-
-
-class Transaction(AbstractAsyncContextManager[None]):
-    """`async with`: the block is one transaction. Its events go out when the outermost is over."""
-
-    def __init__(self, store: AsyncStore) -> None:
-        self._store = store
-
-    async def __aenter__(self) -> None:
-        self._calls = self._store.calls
-        self._block = self._store.sessions.transaction()
-        await self._calls.begin(self._block)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        try:
-            await self._calls.end(self._block, kind, error, tb)
-        except BaseException:
-            self._store.feed.wake()
-            raise
-        if not self._calls.in_transaction():
-            await self._store.feed.delivered()
-            await self._store.compact_due()

@@ -19,7 +19,7 @@ from tests.aio.face import run_on
 from tests.aio.kit import Kit
 from tests.unit.talk import ids, message
 
-KINDS = ("append", "many", "block", "batch in a block", "block in a block", "out of time", "refused")
+KINDS = ("append", "tasks", "many", "block", "batch in a block", "block in a block", "out of time", "refused")
 TIME = 0.0007  # seconds, which a write may not be done in
 
 
@@ -47,12 +47,12 @@ def cancel_blocks(path: Path, loop: str, kind: str, times: int, seed: int = 5) -
                 session = sessions.session(f"{number}")
                 made = [message(f"{number}.{part}") for part in range(4)]
                 counted["cancelled"] += await kit.cancelled_after(
-                    dice.random() * 0.003, partial(_write, kind, session, made)
+                    dice.random() * 0.003, partial(_write, kit, kind, session, made)
                 )
                 can_be_written(path)
                 await sessions.poll()  # what was committed is delivered by now
                 stored = ids(await session.get_history())
-                assert len(stored) in (0, {"append": 1, "refused": 0}.get(kind, 4))
+                assert kind == "tasks" or len(stored) in (0, {"append": 1, "refused": 0}.get(kind, 4))
                 assert heard == stored
                 counted["whole" if stored else "not at all"] += 1
                 heard.clear()
@@ -62,10 +62,12 @@ def cancel_blocks(path: Path, loop: str, kind: str, times: int, seed: int = 5) -
     return counted
 
 
-async def _write(kind: str, session: AsyncSession, made: list[Any]) -> None:
+async def _write(kit: Kit, kind: str, session: AsyncSession, made: list[Any]) -> None:
     match kind:
         case "append":
             await session.append_message(made[0])
+        case "tasks":  # any of which may be whole
+            await kit.together(*(partial(session.append_message, each) for each in made))
         case "many":
             await session.append_messages(made)
         case "batch in a block":

@@ -54,9 +54,30 @@ class Kit:
             return scope.cancelled_caught
         task = asyncio.ensure_future(function())
         await asyncio.wait([task], timeout=seconds)
-        task.cancel()
-        try:
-            await task
-        except asyncio.CancelledError:
-            return True
-        return False
+        return await _cancelled(task)
+
+    async def cancelled_when(self, waits: Test, function: Test) -> bool:
+        """Runs one, and cancels it once `waits` is over. Whether that came first."""
+        if self.is_trio:
+            async with trio.open_nursery() as nursery:
+                with trio.CancelScope() as scope:
+
+                    async def cancel() -> None:
+                        await waits()
+                        scope.cancel()
+
+                    nursery.start_soon(cancel)
+                    await function()
+            return scope.cancelled_caught
+        task = asyncio.ensure_future(function())
+        await waits()
+        return await _cancelled(task)
+
+
+async def _cancelled(task: asyncio.Future[Any]) -> bool:
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        return True
+    return False

@@ -28,4 +28,4 @@ def test_cancelled_at_any_moment(loop: str, tmp_path: Path, names: dict[str, obj
 @on_both
 @pytest.mark.parametrize("kind", KINDS)
 def test_cancelled_anywhere_a_block_is_whole_or_not_at_all(loop: str, tmp_path: Path, kind: str) -> None:
-    cancel_blocks(tmp_path / "store.db", loop, kind, 200 if kind in ("append", "block") else 60)
+    cancel_blocks(tmp_path / "store.db", loop, kind, 200 if kind in ("append", "tasks", "block") else 60)

@@ -654,6 +654,34 @@ def test_a_listener_may_close_the_store(loop: str, path: Path, place: str) -> No
 
 
 @on_both
+def test_where_nobody_listens_no_event_is_made(loop: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with AsyncSessions(path) as sessions:
+            made: list[Event | int] = []
+            store = sessions._store.sessions._store
+            emit = store.emit
+
+            def noted(event: Event | int) -> None:
+                made.append(event)
+                emit(event)
+
+            monkeypatch.setattr(store, "emit", noted)
+            session = sessions.session()
+            await session.append_message(message("a"))
+            assert made == []
+            heard = Heard()
+            with sessions.subscribe(heard):
+                await session.append_message(message("b"))
+            await session.append_message(message("c"))
+            assert [event.seq for event in made if not isinstance(event, int)] == heard.seqs == [2]
+            tail = sessions.tail(timeout=0)
+            await session.append_message(message("d"))
+            assert [event.seq async for event in tail] == [4]
+
+    run_on(loop, main)
+
+
+@on_both
 def test_what_listeners_are_behind_with_is_not_kept_in_memory(loop: str, path: Path) -> None:
     kit = Kit(loop)
 

@@ -20,26 +20,41 @@ def async_append(bench: Bench) -> list[Line]:
     number = sizes.full_appends
     seeds = count(1)
 
-    def sync() -> float:
-        made = messages(number, next(seeds))
+    def one() -> list[list[Message]]:
+        return [messages(number, next(seeds))]
+
+    def many() -> list[list[Message]]:
+        return [messages(max(number // 10, 1), next(seeds)) for _ in range(TASKS)]
+
+    def on_a_loop(parts: list[list[Message]]) -> float:
+        return asyncio.run(_timed(AsyncSessions(bench.folder.new_file()), parts))
+
+    def in_turn(parts: list[list[Message]]) -> float:
+        """The same messages of the same sessions, by one thread: of each session one, then of each the next."""
         with Sessions(bench.folder.new_file()) as store:
             begin = time.perf_counter()
-            for message in made:
-                store.session().append_message(message)
-            return (time.perf_counter() - begin) / number
-
-    def in_turn() -> float:
-        return asyncio.run(_timed(AsyncSessions(bench.folder.new_file()), [messages(number, next(seeds))]))
-
-    def at_once() -> float:
-        parts = [messages(max(number // 10, 1), next(seeds)) for _ in range(TASKS)]
-        return asyncio.run(_timed(AsyncSessions(bench.folder.new_file()), parts))
+            for row in zip(*parts, strict=True):
+                for name, message in enumerate(row):
+                    store.session(str(name)).append_message(message)
+            return (time.perf_counter() - begin) / sum(map(len, parts))
 
     return [
         interleave(
-            "append on an event loop, durability full", "the sync store", in_turn, sync, runs=sizes.runs, target=1.5
+            "append on an event loop, durability full",
+            "the sync store",
+            lambda: on_a_loop(one()),
+            lambda: in_turn(one()),
+            runs=sizes.runs,
+            target=1.5,
         ),
-        interleave(f"the same of {TASKS} tasks at once", "one thread", at_once, sync, runs=sizes.few_runs, target=1.25),
+        interleave(
+            f"the same of {TASKS} tasks at once, a session each",
+            "one thread, in turn",
+            lambda: on_a_loop(many()),
+            lambda: in_turn(many()),
+            runs=sizes.few_runs,
+            target=1.25,
+        ),
     ]
 
 

@@ -11,19 +11,26 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from eventstore import Event, Message, Session, Sessions
 from eventstore.testing import Write, json_text
 from projections import follow, mirror
+from tests.aio.at_once import at_once
 from tests.aio.face import LOOPS, open_faced
+from tests.aio.kit import Kit
 from tests.processes.races import EXPECTED
 from tests.property.steps import NAMES, RESERVED, Nested
 from tests.property.test_follow import Followed, follow_all
+from tests.unit.talk import message
 
 Lists: TypeAlias = dict[str, list[str]]
 """By session the JSON text of the list that follows it, of the one that shows no summary, and of the mirror."""
+
+Small: TypeAlias = tuple[str, str, tuple[str, str]]
+"""(session, verb, (id, text)): an append, an update or an upsert."""
 
 FACES = ("sync", *LOOPS)
 
@@ -85,6 +92,16 @@ class Hearing:
         for write in history:
             with suppress(*EXPECTED):
                 write.apply(self._store.session(name))
+
+    def write_in_tasks(self, small: Sequence[Small]) -> None:
+        """Small writes: on a loop a task makes each, while the others wait too."""
+        store = self._store if self._face == "sync" else self._store._inner
+        calls = [partial(getattr(store.session(name), verb), message(*given)) for name, verb, given in small]
+        if self._face == "sync":
+            for call in calls:
+                call()
+        else:
+            self._on_loop(lambda: at_once(Kit(self._face), store, calls))
 
     def transaction(self, tree: Nested) -> None:
         """Several as one, kept or rolled back. Nothing is heard in it."""

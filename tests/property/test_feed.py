@@ -16,13 +16,20 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from eventstore import Appended, Cleared, Deleted, Event, Message, SessionDeleted, Sessions, Updated
 from eventstore.testing import Write, check_invariants, json_text
 from tests.property.elsewhere import Elsewhere, Process
-from tests.property.hearing import FACES, Here
+from tests.property.hearing import FACES, Here, Small
 from tests.property.limits import small_limits
 from tests.property.steps import ANY_SESSION, EVERYTHING, NAMES, Nested, nested
 from tests.property.telling import Ear, Truth
 
 WRITERS = 3  # two here, and one in another process
 STORES = 4  # and one that only reads, in a process of its own. All but the first are sync, or on an event loop
+
+
+SMALL = st.tuples(
+    ANY_SESSION,
+    st.sampled_from(("append_message", "update_message", "upsert_message")),
+    st.tuples(st.sampled_from("abcd"), st.sampled_from(("", "longer", "x" * 3_000))),
+)
 
 
 def reduced(events: list[Event]) -> list[Message]:
@@ -123,6 +130,10 @@ class SharedFileMachine(RuleBasedStateMachine):
     @rule(number=writers, name=ANY_SESSION, history=histories, in_thread=st.booleans())
     def write(self, number: int, name: str, history: list[Write], in_thread: bool) -> None:
         self.give(number, "write", name, history, in_thread=in_thread)
+
+    @rule(number=writers, small=st.lists(SMALL, max_size=6))
+    def write_in_tasks(self, number: int, small: list[Small]) -> None:
+        self.give(number, "write_in_tasks", small)
 
     @rule(number=writers, tree=nested(1, EVERYTHING), in_thread=st.booleans())
     def transaction(self, number: int, tree: Nested, in_thread: bool) -> None:
