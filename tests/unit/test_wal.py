@@ -160,6 +160,53 @@ def test_another_file_of_that_name_is_left_alone(path: Path) -> None:
         beside(path).unlink()
 
 
+def a_file(file: Path) -> None:
+    file.write_bytes(b"of another")
+
+
+def a_link(file: Path) -> None:
+    file.symlink_to(file.with_name("precious"))
+
+
+def another_name(file: Path) -> None:
+    file.hardlink_to(file.with_name("precious"))
+
+
+def a_pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def a_folder(file: Path) -> None:
+    file.mkdir()
+
+
+def nothing(file: Path) -> None:
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("put", [a_file, a_link, another_name, a_pipe, a_folder, nothing])
+def test_what_has_got_the_name_of_the_wal_is_left_alone(path: Path, put: Callable[[Path], None]) -> None:
+    """The database keeps its name: as where somebody tidies up, and another process opens the store then."""
+    precious = path.with_name("precious")
+    precious.write_bytes(b"of another")
+    with Sessions(path) as sessions:
+        for number in range(10):
+            appended(sessions, number)
+        beside(path).rename(path.with_name("moved"))
+        put(beside(path))
+        for number in range(10, 100):
+            appended(sessions, number)
+        assert precious.read_bytes() == b"of another"
+        assert put is not a_file or beside(path).read_bytes() == b"of another"
+        assert len(sessions.session().get_history()) == 100
+        if put is a_folder:
+            beside(path).rmdir()
+        else:
+            beside(path).unlink(missing_ok=True)
+        path.with_name("moved").rename(beside(path))
+        assert sessions.verify().ok
+
+
 def test_two_stores_on_one_file_and_one_that_empties_it(path: Path) -> None:
     with Sessions(path) as first:
         for turn in range(6):
