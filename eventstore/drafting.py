@@ -44,12 +44,13 @@ class Drafting:
 
     def new_drafts(self, messages: Iterable[MessageLike], source: Source) -> Iterator[Draft]:
         """`new_draft` of each."""
-        if self._prepare is not None or self.has_reserved(source) or not isinstance(messages, (list, tuple)):
-            for message in messages:  # a generator may give one dict again and again, with other things in it
-                yield self.new_draft(message, source)
-        else:
+        as_they_are = self._prepare is None and not self.has_reserved(source)
+        if as_they_are and (type(messages) is list or type(messages) is tuple):
             for start in range(0, len(messages), TOGETHER):
                 yield from self._drafts(messages[start : start + TOGETHER])
+        else:  # a generator may give one dict again and again, with other things in it
+            for message in messages:
+                yield self.new_draft(message, source)
 
     def _drafts(self, messages: Sequence[MessageLike]) -> Iterator[Draft]:
         together = codec.encode_together(messages)
@@ -57,8 +58,8 @@ class Drafting:
             yield from map(self.draft, messages)
             return
         for message, encoded in zip(messages, together, strict=True):
-            value = encoded.value
-            if codec.is_plain_text(value):
+            if codec.is_plain_text(message):
+                value = encoded.value
                 yield tuple.__new__(Draft, (value["id"], value["role"], encoded, self.stamp(value), None))
             else:
                 yield self.draft(message)
