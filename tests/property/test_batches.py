@@ -30,6 +30,7 @@ from tests.property.odd_batches import WHEN, Lazy, Number, batches, each_odd_mes
 from tests.unit.talk import Heard, canonical, message
 
 NOW = 1_767_225_600_000_000
+LEAF = object()  # expected is the one that is there
 ODD_COUNTS: dict[str, Any] = {"true": True, "number": Number(7), "float": 1.5, "none": None, "minus": -1}
 
 
@@ -122,7 +123,7 @@ def cases(draw: st.DrawFn) -> Case:
         tuple(draw(st.lists(st.sampled_from(BEFORE), max_size=4))),
         draw(batches()),
         draw(st.sampled_from((*[LATEST] * 6, None, "first", "nowhere"))),
-        draw(st.sampled_from((*[UNCHECKED] * 6, None, "last"))),
+        draw(st.sampled_from((*[UNCHECKED] * 4, LEAF, LEAF, None, "last"))),
         draw(st.sampled_from(("server", "server", "client"))),
         (
             draw(st.sampled_from((*[-1] * 6, 0, 1, 2, 3))),
@@ -168,6 +169,11 @@ def drafted(session: Session, case: Case) -> list[AppendResult]:
     return []
 
 
+def with_leaf(session: Session, case: Case) -> Case:
+    leaf = session.get_latest_leaf()
+    return attrs.evolve(case, expected=leaf and leaf["id"]) if case.expected is LEAF else case
+
+
 def outcome(case: Case, work: Callable[[Session, Case], list[AppendResult]]) -> Any:
     counter = Counter(*case.counter)
     with ExitStack() as stack:
@@ -191,7 +197,7 @@ def outcome(case: Case, work: Callable[[Session, Case], list[AppendResult]]) -> 
                 session.append_message({"id": "outer", "role": "user", "parts": []})
             try:
                 with sessions.transaction():
-                    results = work(session, case)
+                    results = work(session, with_leaf(session, case))
             except (EventStoreError, KeyError) as error:
                 raised = type(error), str(error)
                 if not case.inside:
