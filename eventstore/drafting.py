@@ -11,6 +11,7 @@ from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.types import Message, MessageLike, Source
 
 TOGETHER = 100  # messages that are encoded at once
+MOST_TOKENS = 2**40  # of a message: so the sums of any store fit 64 bits
 
 
 class Draft(NamedTuple):
@@ -89,8 +90,8 @@ class Drafting:
             tokens = self._count_tokens(message)
         except Exception as error:  # noqa: BLE001
             raise driver.of_a_caller(error)  # noqa: B904
-        if not isinstance(tokens, int) or tokens < 0:
-            raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")
+        if not isinstance(tokens, int) or not 0 <= tokens <= MOST_TOKENS:
+            raise InvalidArgument(f"count_tokens must return an integer from 0 to {MOST_TOKENS}, not {tokens!r}")
         return int(tokens)
 
     def has_reserved(self, source: Source) -> bool:
