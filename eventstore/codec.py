@@ -93,8 +93,8 @@ def encode_together(values: Sequence[Any]) -> list[Encoded] | None:
 
 
 def is_plain_text(value: Any) -> bool:
-    """Whether a decoded value is a message that `check_message` passes, and `media.may_hold` rules out: one with an
-    id, a role, and parts of a type and a text."""
+    """Whether what was given is a message that `check_message` passes, and `media.may_hold` rules out: one with an id,
+    a role, and parts of a type and a text. Its JSON doesn't tell: that of a dataclass is an object's, too."""
     if type(value) is not dict or type(value.get("parts")) is not list:
         return False
     id, role = value.get("id"), value.get("role")

@@ -11,6 +11,7 @@ from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.types import Message, MessageLike, Source
 
 TOGETHER = 100  # messages that are encoded at once
+MOST_TOKENS = 2**40  # of a message: so the sums of any store fit 64 bits
 
 
 class Draft(NamedTuple):
@@ -44,12 +45,13 @@ class Drafting:
 
     def new_drafts(self, messages: Iterable[MessageLike], source: Source) -> Iterator[Draft]:
         """`new_draft` of each."""
-        if self._prepare is not None or self.has_reserved(source) or not isinstance(messages, (list, tuple)):
-            for message in messages:  # a generator may give one dict again and again, with other things in it
-                yield self.new_draft(message, source)
-        else:
+        as_they_are = self._prepare is None and not self.has_reserved(source)
+        if as_they_are and (type(messages) is list or type(messages) is tuple):
             for start in range(0, len(messages), TOGETHER):
                 yield from self._drafts(messages[start : start + TOGETHER])
+        else:  # a generator may give one dict again and again, with other things in it
+            for message in messages:
+                yield self.new_draft(message, source)
 
     def _drafts(self, messages: Sequence[MessageLike]) -> Iterator[Draft]:
         together = codec.encode_together(messages)
@@ -57,8 +59,8 @@ class Drafting:
             yield from map(self.draft, messages)
             return
         for message, encoded in zip(messages, together, strict=True):
-            value = encoded.value
-            if codec.is_plain_text(value):
+            if codec.is_plain_text(message):
+                value = encoded.value
                 yield tuple.__new__(Draft, (value["id"], value["role"], encoded, self.stamp(value), None))
             else:
                 yield self.draft(message)
@@ -88,8 +90,8 @@ class Drafting:
             tokens = self._count_tokens(message)
         except Exception as error:  # noqa: BLE001
             raise driver.of_a_caller(error)  # noqa: B904
-        if not isinstance(tokens, int) or tokens < 0:
-            raise InvalidArgument(f"count_tokens must return an integer of at least 0, not {tokens!r}")
+        if not isinstance(tokens, int) or not 0 <= tokens <= MOST_TOKENS:
+            raise InvalidArgument(f"count_tokens must return an integer from 0 to {MOST_TOKENS}, not {tokens!r}")
         return int(tokens)
 
     def has_reserved(self, source: Source) -> bool:

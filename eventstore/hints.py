@@ -58,7 +58,9 @@ def find(name: str) -> object:
     return found
 
 
-def __getattr__(name: str) -> object:
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return find(name)
+if not TYPE_CHECKING:  # as in `eventstore`
+
+    def __getattr__(name: str) -> object:
+        if name not in HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return find(name)

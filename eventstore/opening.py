@@ -35,6 +35,12 @@ def file_name(path: Any) -> str:
     return name if name == MEMORY else os.path.abspath(name)
 
 
+def store_name(path: Any) -> str:
+    """As `file_name`, for a store: by its own path and no link's, since SQLite keeps the files beside it there."""
+    name = file_name(path)
+    return name if name == MEMORY else file_name(os.path.realpath(name))
+
+
 def check_options(
     reserved: object,
     retain: object,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import apsw
@@ -16,11 +17,16 @@ def read_header(path: str, size: int) -> bytes:
     `open` here would take them from another store of this process, and the next program that closes the database would
     then remove the WAL from under it.
     """
-    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    file = _opened(path)
     try:
         return file.xRead(size, 0)
     finally:
         file.xClose()
+
+
+def _opened(path: str) -> apsw.VFSFile:
+    """A file, to read. The layer itself follows no link."""
+    return apsw.VFSFile("", os.path.realpath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
 
 
 def copy_pages(source: Connection, path: str, step: int) -> Generator[tuple[int, int], None, None]:
@@ -42,7 +48,7 @@ def copy_pages(source: Connection, path: str, step: int) -> Generator[tuple[int,
 
 def copy_file(path: str, target: str, step: int) -> None:
     """Copies the bytes of a file, through SQLite's own file layer (see `read_header`). What can't be read is zeros."""
-    file = apsw.VFSFile("", path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    file = _opened(path)
     try:
         with open(target, "wb") as copy:
             size = file.xFileSize()

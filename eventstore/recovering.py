@@ -42,7 +42,7 @@ def recover(
     what can't be vouched for reads as erased. Raises `CannotOpen` and what is below it, `StoreFull`, and
     `InvalidArgument`. `progress` counts events.
     """
-    source, target = opening.file_name(source), opening.file_name(target)
+    source, target = opening.store_name(source), opening.file_name(target)
     if not os.path.isfile(source):
         raise CannotOpen(f"{source}: there is no such file to recover; name the damaged one")
     with new_file(target, source) as part, TemporaryDirectory(dir=os.path.dirname(target)) as folder:

@@ -56,7 +56,7 @@ class Sessions(Handle):
             reserved_metadata_keys, retain, durability, busy_timeout, read_only, count_tokens, prepare
         )
         database = Database(
-            opening.file_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
+            opening.store_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
         )
         self._handles: dict[str, Session] = {}
         try:

@@ -33,12 +33,15 @@ class _Ahead:
     162 µs so, and 106 without. What is added is zeros, which end the WAL for SQLite: as much as is used, within
     `AHEAD_BYTES`. It is added inside the transaction, since nobody else can append to the WAL then, and only behind the
     file's end. Where that fails, nothing is lost but the time.
+
+    The WAL's file stays the same one as long as the connection is open: another that has got its name isn't touched.
     """
 
     def __init__(self, path: str, wal_path: str) -> None:
         self._path = path
         self._wal_path = wal_path
-        self._file = _identity(path)
+        self._opened = _identity(path)
+        self._wal: tuple[int, int] | None = None
         self._frame = 0  # bytes
         self._pages = 0  # that the last commit left in the WAL
         self._size = 0  # of the file, as far as it is known
@@ -47,6 +50,7 @@ class _Ahead:
         """Told of each commit."""
         if not self._pages and connection.pragma("synchronous") >= _FULL:
             self._frame = connection.pragma("page_size") + _FRAME_HEADER
+            self._wal = _identity(self._wal_path) if _identity(self._path) == self._opened else None
             connection.set_commit_hook(self)
         elif pages < self._pages:  # the WAL began anew: another process may have cut it off
             self._size = 0
@@ -54,7 +58,7 @@ class _Ahead:
 
     def __call__(self) -> bool:
         used = self._pages * self._frame
-        if used + ROOM_BYTES > self._size and self._file is not None:
+        if used + ROOM_BYTES > self._size and self._wal is not None:
             least, most = AHEAD_BYTES
             self._size = used + min(max(used, least), most)  # whatever comes of it: it isn't tried again at once
             with suppress(OSError):
@@ -62,20 +66,20 @@ class _Ahead:
         return False  # go on
 
     def _lengthen(self, wanted: int) -> None:
-        if _identity(self._path) != self._file:  # another file has its name by now
-            self._file = None
-            return
-        file = os.open(self._wal_path, os.O_WRONLY)  # no locks are taken on it, so that none goes when it is closed
+        # No locks are taken on it, so that none goes when it is closed. A pipe of its name isn't waited for.
+        file = os.open(self._wal_path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            size, disk = os.fstat(file).st_size, os.fstatvfs(file)
-            if 0 < size < wanted and disk.f_bavail * disk.f_frsize > FREE_BYTES:
-                os.pwrite(file, bytes(wanted - size), size)
+            found, disk = os.fstat(file), os.fstatvfs(file)
+            if (found.st_dev, found.st_ino) != self._wal:
+                self._wal = None
+            elif 0 < found.st_size < wanted and disk.f_bavail * disk.f_frsize > FREE_BYTES:
+                os.pwrite(file, bytes(wanted - found.st_size), found.st_size)
         finally:
             os.close(file)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Which file a path names; `None` for none, and where files have no numbers."""
+    """Which file a path names; `None` for none, and where files can't be written at a place."""
     try:
         found = os.stat(path)
     except OSError:

@@ -62,7 +62,7 @@ def export(
             with bar("exporting", unless=sys.stdout.isatty()) as progress:
                 _to_stdout(job, progress)
             return
-        if any(_is_same(output, path + suffix) for suffix in ("", "-wal", "-shm", "-journal")):
+        if any(_is_same(output, os.path.realpath(path) + suffix) for suffix in ("", "-wal", "-shm", "-journal")):
             raise Failure(f"{output}: that is the store itself; name another file")
         with _replacing(output) as file, bar(f"exporting to {output}") as progress:
             job.write(file, progress)

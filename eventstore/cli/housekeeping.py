@@ -131,7 +131,8 @@ def scavenge(vacuum: bool, path: str, as_json: bool) -> None:
 
 
 def _size(path: str) -> int:
-    """A store's bytes, with its WAL."""
+    """A store's bytes, with its WAL, which lies beside the file that a link names."""
+    path = os.path.realpath(path)
     return sum(os.path.getsize(each) for each in (path, f"{path}-wal") if os.path.exists(each))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,16 @@ def test_a_folder_is_no_file(sessions: Sessions, tmp_path: Path) -> None:
     for call in (format_of, read, jsonl.read):
         with pytest.raises(CannotOpen, match="it is a folder; import_file reads those"):
             list(call(tmp_path))  # type: ignore[arg-type]
+
+
+def test_a_link_to_an_export_is_the_export(sessions: Sessions, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(SAMPLE)
+    (tmp_path / "again").symlink_to("link")
+    for call in calls(sessions):
+        with suppress(InvalidExport):  # one of another kind
+            call(tmp_path / "again")
+    assert format_of(tmp_path / "link") == format_of(SAMPLE)
+    assert len(list(sessions.list_sessions())) == 3
 
 
 BESIDE = """

@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
+from unittest.mock import patch
 
 import pytest
 
 import eventstore
-from eventstore import LeafChanged, Session, Sessions, UnknownMessage
+from eventstore import LeafChanged, Session, Sessions, UnknownMessage, wal
 from tests.unit.talk import Heard, ids, message
 
 OURS = str(Path(eventstore.__file__).parent)
@@ -126,12 +127,14 @@ def check_that_it_works_on(sessions: Sessions, path: Path | None, heard: Heard) 
     assert sessions.verify().ok
 
 
-def places(work: Callable[[Session], None], path: Path | None, step: int) -> Iterator[int]:
+def places(
+    work: Callable[[Session], None], path: Path | None, step: int, durability: Literal["normal", "full"] = "normal"
+) -> Iterator[int]:
     """Interrupts `work` on a new store at every so many places, and checks the store after each."""
     number = 1
     while True:
         place = ":memory:" if path is None else path.with_name(f"{number}.db")
-        with Sessions(place, durability="normal", busy_timeout=0.2) as sessions:
+        with Sessions(place, durability=durability, busy_timeout=0.2) as sessions:
             heard = Heard()
             sessions.subscribe(heard)
             session = sessions.session()
@@ -150,8 +153,12 @@ def test_a_store_in_memory_works_on_after_an_interrupt_anywhere(work: Callable[[
     assert len(list(places(work, None, step))) > 50
 
 
-def test_a_store_on_a_file_works_on_after_an_interrupt_anywhere(path: Path) -> None:
-    assert len(list(places(in_transactions, path, 9))) > 20
+@pytest.mark.parametrize("durability", ["normal", "full"])
+def test_a_store_on_a_file_works_on_after_an_interrupt_anywhere(
+    path: Path, durability: Literal["normal", "full"]
+) -> None:
+    with patch.multiple(wal, ROOM_BYTES=2**40, AHEAD_BYTES=(1, 1)):  # the WAL's file is looked at in each commit
+        assert len(list(places(in_transactions, path, 9, durability))) > 20
 
 
 def idle_transaction(sessions: Sessions) -> bool:

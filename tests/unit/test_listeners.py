@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from eventstore import Appended, Event, MetadataChanged, Session, Sessions, Subscription, Updated
-from eventstore.testing import same_json
+from eventstore.testing import json_text, same_json
 from tests.unit.talk import Heard, chain, ids, message
 
 
@@ -138,6 +139,27 @@ def test_no_listener_can_spoil_what_another_gets(sessions: Sessions, session: Se
     assert same_json(
         bodies, [given, given, message("a", "updated"), message("a", "updated"), *[{"title": "given"}] * 2]
     )
+
+
+def test_no_writer_can_spoil_what_a_listener_got(sessions: Sessions, session: Session) -> None:
+    """What a call returns is the caller's, who may change it: a lone listener, too, has heard something else."""
+    heard = Heard()
+    sessions.subscribe(heard)
+    now = datetime.now(UTC)
+    given = [message(each, picture=[{"type": "file", "mediaType": "image/png", "data": "AAAA"}]) for each in "abcdef"]
+    returned: list[Any] = [
+        *(result.message for result in session.append_messages(given[:3])),
+        session.append_message(given[3]).message,
+        session.upsert_message(given[4]).message,
+        session.import_message(given[5], parent_id=None, created_at=now).message,
+        session.append_message(given[0]).message,  # as it is stored
+        session.update_message({**given[0], "more": True}),
+    ]
+    before = [json_text(each) for each in returned]
+    for each in returned:
+        each["picture"].clear()
+        each["parts"].append("spoilt")
+    assert [json_text(event.to_dict()["message"]) for event in heard] == before
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])

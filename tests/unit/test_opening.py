@@ -23,7 +23,7 @@ from eventstore import (
     schema,
 )
 from eventstore.driver import Connection
-from tests.unit.files import patch, refused
+from tests.unit.files import everything, patch, refused
 from tests.unit.talk import chain, ids, message
 
 # ---- where it is
@@ -54,6 +54,48 @@ def test_a_name_that_sqlite_cannot_have_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match="UTF-8"):
             Sessions(wrong)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+def linked(folder: Path, to: str, name: str = "link.db") -> Path:
+    """A symbolic link of that name."""
+    link = folder / name
+    link.symlink_to(to)
+    return link
+
+
+def test_a_link_is_the_file_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "links").mkdir()
+    store = tmp_path / "data" / "store.db"
+    link = linked(tmp_path / "links", "../data/store.db")
+    again = linked(tmp_path, "links/link.db", "again.db")
+    for made, place in enumerate((link, store, again, link), 1):  # the first of them makes the file
+        with Sessions(place) as sessions:
+            sessions.session().append_message(message(f"m{made}"))
+            with Sessions(again, read_only=True) as reader, Sessions(store) as other:
+                assert len(reader.session().get_history()) == made
+                other.session("another").append_message(message(f"m{made}"))
+                assert len(reader.session("another").get_history()) == made
+            assert sessions.verify().ok
+    with Sessions(link, read_only=True) as reader:  # nobody else has it open
+        assert ids(reader.session().get_history()) == ["m1", "m2", "m3", "m4"]
+    assert sorted(everything(tmp_path / "data")) == ["store.db"]
+    assert sorted(everything(tmp_path / "links")) == ["link.db"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs a folder of open files")
+def test_a_file_by_a_number_that_it_is_open_with(store: Path) -> None:
+    with store.open("rb") as file, Sessions(f"/proc/self/fd/{file.fileno()}") as sessions:
+        chain(sessions.session(), "d")
+        assert sorted(everything(store.parent)) == [f"{store.name}{end}" for end in ("", "-shm", "-wal")]
+
+
+def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+    for place in (linked(tmp_path, "circle.db", "circle.db"), linked(tmp_path, "no/folder.db")):
+        for read_only in (False, True):
+            refused(place, CannotOpen, read_only=read_only)
+    with pytest.raises(InvalidArgument, match="UTF-8"):
+        Sessions(linked(tmp_path, "\udcff.db", "odd.db"))
 
 
 @pytest.mark.parametrize("read_only", [False, True])

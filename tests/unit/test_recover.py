@@ -207,6 +207,9 @@ def test_what_the_wal_holds_is_saved(path: Path, tmp_path: Path) -> None:
         for suffix in ("", "-wal"):
             (tmp_path / f"killed.db{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
     assert recover(tmp_path / "killed.db", tmp_path / "target.db").messages == 2
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "link.db").symlink_to(tmp_path / "killed.db")  # the WAL lies beside what it names
+    assert recover(tmp_path / "links" / "link.db", tmp_path / "again.db").messages == 2
 
 
 def test_what_points_to_something_lost_is_mended_and_told(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventstore import InvalidArgument, Message, Session, Sessions, codec, estimate_tokens
+from eventstore.drafting import MOST_TOKENS
 from eventstore.testing.values import json_values, texts
 from tests.unit.talk import message
 
@@ -195,12 +197,25 @@ def test_another_counter_takes_the_place_of_the_estimate(place: str) -> None:
         assert len(seen) == called
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, None, "5"])
+@pytest.mark.parametrize("wrong", [-1, 1.5, None, "5", 2**40 + 1, 2**63 - 1, 2**63, 10**700, -(2**63)])
 def test_a_counter_that_does_not_count_is_refused(wrong: Any) -> None:
     with Sessions(count_tokens=lambda _message: wrong) as sessions:
-        with pytest.raises(InvalidArgument, match="count_tokens"):
-            sessions.session().append_message(message("a"))
+        session = sessions.session()
+        for write in (
+            lambda: session.append_message(message("a")),
+            lambda: session.append_messages([message("a"), message("b")]),
+            lambda: session.import_message(message("a"), parent_id=None, created_at=datetime.now(UTC)),
+        ):
+            with pytest.raises(InvalidArgument, match="count_tokens"):
+                write()
         assert sessions.latest_seq == 0
+
+
+def test_the_most_that_is_counted_can_be_summed() -> None:
+    with Sessions(count_tokens=lambda _message: MOST_TOKENS) as sessions:
+        sessions.session().append_messages([message(f"m{n}") for n in range(300)])
+        assert sessions.session().token_estimate() == sessions.session().info().token_estimate == 300 * MOST_TOKENS
+        assert sessions.verify().ok
 
 
 def test_a_counter_that_raises_stops_the_write() -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
@@ -72,6 +73,59 @@ def test_a_large_commit_and_a_wal_that_begins_anew(path: Path) -> None:
             session.append_messages([message(f"{number} {n}", "y" * 2_000) for n in range(20)])
         assert len(session.get_history()) == 40 * 21
         assert sessions.verify().ok
+
+
+def others_commits(path: Path, _sessions: Sessions, stack: ExitStack) -> None:
+    other = stack.enter_context(Sessions(path, durability="normal"))
+    other.session().append_messages([message("theirs", "y" * 90_000)])
+
+
+def pages_of_its_own(_path: Path, sessions: Sessions, stack: ExitStack) -> None:
+    """More than its memory holds, so that SQLite writes some before the commit."""
+    writer = sessions._store.database._writer
+    assert writer is not None
+    writer.pragma("cache_size", 10)
+    writer.pragma("cache_spill", 10)
+    stack.enter_context(sessions.transaction())
+    sessions.session().append_messages([message("theirs", "y" * 90_000)])
+
+
+@pytest.mark.parametrize("put", [others_commits, pages_of_its_own])
+def test_what_was_written_since_its_last_commit_is_left_alone(path: Path, put: Callable[..., None]) -> None:
+    with Sessions(path) as sessions, patch.object(wal, "AHEAD_BYTES", (1_000_000, 1_000_000)), ExitStack() as stack:
+        appended(sessions, 0)
+        put(path, sessions, stack)
+        assert 90_000 < size(path) < 200_000  # made longer by the second commit
+        appended(sessions, 1)
+        if put is pages_of_its_own:
+            stack.close()
+        assert size(path) > 1_000_000
+        assert not any(beside(path).read_bytes()[used(path) :])
+        with Sessions(path) as other:
+            assert ids(other.session().get_history()) == ["m0", "theirs", "m1"]
+            assert other.verify().ok
+
+
+def test_emptied_by_another_it_is_made_longer_again(path: Path) -> None:
+    with Sessions(path) as sessions:
+        for number in range(100):
+            appended(sessions, number)
+        with Sessions(path):
+            pass
+        assert size(path) == 0
+        for number in range(100, 110):
+            appended(sessions, number)
+        assert size(path) > used(path)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs a folder of open files")
+def test_its_file_is_closed_each_time(path: Path) -> None:
+    with Sessions(path) as sessions, patch.object(wal, "AHEAD_BYTES", (1, 1)):
+        appended(sessions, 0)
+        before = len(os.listdir("/proc/self/fd"))
+        for number in range(1, 40):
+            appended(sessions, number)
+        assert len(os.listdir("/proc/self/fd")) == before
 
 
 def as_it_is(_file: Path, _used: int) -> None:
@@ -158,6 +212,72 @@ def test_another_file_of_that_name_is_left_alone(path: Path) -> None:
         assert size(moved) == used(moved)
         path.unlink()
         beside(path).unlink()
+
+
+def test_another_store_that_got_its_name_before_the_first_commit_is_left_alone(path: Path) -> None:
+    moved = path.with_name("moved.db")
+    Sessions(path).close()  # made before: else SQLite opens no WAL before it commits
+    with Sessions(path) as sessions:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{path}{end}").rename(f"{moved}{end}")
+        with Sessions(path, durability="normal") as other:
+            appended(other, 0)
+            before = size(path)
+            for number in range(100):
+                appended(sessions, number)
+            assert size(path) == before
+            assert ids(other.session().get_history()) == ["m0"]
+        for end in ("", "-wal", "-shm"):
+            Path(f"{moved}{end}").rename(f"{path}{end}")
+    with Sessions(path) as sessions:
+        assert len(sessions.session().get_history()) == 100
+
+
+def a_file(file: Path) -> None:
+    file.write_bytes(b"of another")
+
+
+def a_link(file: Path) -> None:
+    file.symlink_to(file.with_name("precious"))
+
+
+def another_name(file: Path) -> None:
+    file.hardlink_to(file.with_name("precious"))
+
+
+def a_pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def a_folder(file: Path) -> None:
+    file.mkdir()
+
+
+def nothing(file: Path) -> None:
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("put", [a_file, a_link, another_name, a_pipe, a_folder, nothing])
+def test_what_has_got_the_name_of_the_wal_is_left_alone(path: Path, put: Callable[[Path], None]) -> None:
+    """The database keeps its name: as where somebody tidies up, and another process opens the store then."""
+    precious = path.with_name("precious")
+    precious.write_bytes(b"of another")
+    with Sessions(path) as sessions:
+        for number in range(10):
+            appended(sessions, number)
+        beside(path).rename(path.with_name("moved"))
+        put(beside(path))
+        for number in range(10, 100):
+            appended(sessions, number)
+        assert precious.read_bytes() == b"of another"
+        assert put is not a_file or beside(path).read_bytes() == b"of another"
+        assert len(sessions.session().get_history()) == 100
+        if put is a_folder:
+            beside(path).rmdir()
+        else:
+            beside(path).unlink(missing_ok=True)
+        path.with_name("moved").rename(beside(path))
+        assert sessions.verify().ok
 
 
 def test_two_stores_on_one_file_and_one_that_empties_it(path: Path) -> None:
