@@ -44,7 +44,7 @@ def async_append(bench: Bench) -> list[Line]:
             "the sync store",
             lambda: on_a_loop(one()),
             lambda: in_turn(one()),
-            runs=sizes.runs,
+            runs=sizes.many_runs,
             target=1.5,
         ),
         interleave(
