@@ -48,9 +48,9 @@ def run(job: Job[Any], line: Line) -> list[Job[Any]]:
     except StoreBusy:
         while (another := line.take_sharing(store, before=began)) is not None:
             group.append(another)
-        _run_impatiently(group, store)
+        _run_each(group, store, have_waited=True)
     except BaseException:  # noqa: BLE001 - each tells it itself
-        _run_each(group)
+        _run_each(group, store)
     else:
         _run_together(group, line, store)
     return group
@@ -74,26 +74,23 @@ def _run_together(group: list[Job[Any]], line: Line, store: Store) -> None:
         if error is not None and not isinstance(error, REFUSALS):
             with suppress(Exception):  # what is left open is rolled back as the next write begins
                 store.end_all(0, _Failed())
-            _run_each(group)
+            _run_each(group, store)
             return
     try:
         store.end(None)
     except EventStoreError:  # not committed
-        _run_each(group)
+        _run_each(group, store)
     except BaseException as error:  # noqa: BLE001 - committed or not, as it would be of one write
         for job in group:
             job.fail(error)
 
 
-def _run_each(group: list[Job[Any]]) -> None:
-    for job in group:
-        job.run()
-
-
-def _run_impatiently(group: list[Job[Any]], store: Store) -> None:
-    """Runs each, once all of them have waited for another writer as long as a write does."""
-    store.impatient = threading.get_ident()
+def _run_each(group: list[Job[Any]], store: Store, *, have_waited: bool = False) -> None:
+    """Runs each alone. Once one has waited for another writer as long as a write does, all have, and none waits."""
     try:
-        _run_each(group)
+        for job in group:
+            if have_waited:
+                store.impatient = threading.get_ident()
+            have_waited = isinstance(job.run(), StoreBusy) or have_waited
     finally:
         store.impatient = None

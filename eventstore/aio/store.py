@@ -86,7 +86,7 @@ class AsyncStore:
                 return
             await self._opening.wait()
         loop = current_loop()
-        self._calls = calls = Calls(loop, in_memory=self._in_memory)
+        self._calls = calls = Calls(loop, self.feed.is_delivering, in_memory=self._in_memory)
         self._closing = loop.signal()
         self._opening = opening = loop.signal()
         try:
@@ -192,10 +192,10 @@ class AsyncStore:
     async def compact_due(self, grew: str | None = None) -> None:
         """Compacts `grew`, where it did (`None`: all that did), and what grew in listeners.
 
-        Inside a listener or a transaction nothing: the outer write goes on to it. Nor when the store was closed
-        meanwhile: what was written is written.
+        Inside a listener or a transaction nothing: the outer write goes on to it. Nor when the store is being closed:
+        what was written is written.
         """
-        if self._calls is None or self._calls.in_transaction():
+        if self._calls is None or self._calls.closing or self._calls.in_transaction():
             return
         for name in list(self._grown):
             if grew in (name, None):

@@ -89,6 +89,10 @@ class Line:
         with self._counting:
             self._unfinished -= count
 
+    def is_idle(self) -> bool:
+        """Whether none waits or runs."""
+        return self._unfinished == 0
+
     def take(self) -> Job[Any] | None:
         """The next job that nobody cancelled: waits for one. `None` at the end."""
         while (job := self._back.pop() if self._back else self._queue.get()) is not None:
@@ -140,6 +144,10 @@ class Threads:
             raise StoreClosed("the store was closed meanwhile: open it again")
         if self._line.put(job) > len(self._threads) < self._most:
             self._begin_one()
+
+    def is_idle(self) -> bool:
+        """Whether all that was handed over is done."""
+        return self._line.is_idle()
 
     def _begin_one(self) -> None:
         name = f"{self._name}_{len(self._threads)}"

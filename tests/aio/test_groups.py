@@ -324,6 +324,39 @@ def test_who_comes_while_others_wait_for_another_writer_waits_as_long_as_they(lo
     run_on(loop, main)
 
 
+@on_both
+def test_where_another_writer_comes_before_the_second_try_all_wait_together(loop: str, path: Path) -> None:
+    kit = Kit(loop)
+    timeout = 0.3
+    others: list[apsw.Connection] = []
+
+    def count_tokens(each: Message) -> int:
+        if each["id"] == "m5" and not others:
+            raise ValueError
+        return 1
+
+    def rolled_back(rolls_back: Callable[[int, BaseException], None], outer: int, error: BaseException) -> None:
+        rolls_back(outer, error)
+        if not others and not outer:
+            others.append(apsw.Connection(str(path)))
+            others[0].execute("BEGIN IMMEDIATE")
+
+    async def main() -> None:
+        async with AsyncSessions(path, busy_timeout=timeout, count_tokens=count_tokens) as sessions:
+            store = sessions._store.sessions._store
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(store, "end_all", partial(rolled_back, store.end_all))
+                begin = time.monotonic()
+                results = await at_once(kit, sessions, appends(sessions, 8))
+            assert timeout <= time.monotonic() - begin < timeout * 3
+            assert [type(each) for each in results] == [StoreBusy] * 8
+            others[0].close()
+            results = await at_once(kit, sessions, appends(sessions, 8))
+            assert [each.seq for each in results] == list(range(1, 9))
+
+    run_on(loop, main)
+
+
 KILLED = """
 import asyncio, signal, threading
 from eventstore import seams
