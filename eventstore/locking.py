@@ -27,7 +27,8 @@ class WriteLock:
         timeout = self._busy_timeout if patience is None else min(patience, self._busy_timeout)
         if not self._lock.acquire(timeout=timeout):
             raise StoreBusy(
-                f"{self._path}: another thread kept the store for longer than busy_timeout ({timeout} s); try again"
+                f"{self._path}: another thread kept the store for longer than busy_timeout ({self._busy_timeout} s); "
+                "try again"
             )
         return True
 
