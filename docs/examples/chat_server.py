@@ -165,9 +165,9 @@ class Chat:
     async def write_answer(self, session: AsyncSession, parent_id: str, message_id: str) -> None:
         context = await session.get_history(leaf_id=parent_id)
         text, state = "", "streaming"
-        await session.append_message(answer_of(message_id, "", "streaming"), parent_id=parent_id)
-        saved = time.monotonic()
         try:
+            await session.append_message(answer_of(message_id, "", "streaming"), parent_id=parent_id)
+            saved = time.monotonic()
             async for piece in self.model(context):
                 text += piece
                 if time.monotonic() - saved > SAVE_SECONDS:

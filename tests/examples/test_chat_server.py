@@ -16,7 +16,7 @@ import pytest
 
 from docs.examples import chat_server
 from docs.examples.chat_server import create_app
-from eventstore import Sessions
+from eventstore import AppendResult, AsyncSession, MessageLike, Sessions
 from tests.examples.asgi import Client, running
 from tests.examples.commands import command_of
 from tests.examples.slow import Slow
@@ -174,6 +174,28 @@ def test_an_answer_that_is_stopped_before_its_first_word_is_none(path: Path) -> 
         await client.post("/talk", message("u1", "Count"))
         answer = (await client.events("/talk/events", 2))[-1]["message"]["id"]
         await client.post(f"/talk/{answer}/stop")
+        assert (await client.events("/talk/events", 3))[-1]["type"] == "delete"
+        assert ids((await client.get("/talk")).json()["messages"]) == ["u1"]
+
+    serve(path, use)
+
+
+def test_an_answer_that_is_stopped_as_it_is_stored_is_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that has begun is done, also where who waits for it is cancelled."""
+    append = AsyncSession.append_message
+
+    async def append_and_stop(session: AsyncSession, given: MessageLike, **options: Any) -> AppendResult:
+        result = await append(session, given, **options)
+        task = asyncio.current_task()
+        if given["role"] == "assistant" and task is not None:
+            task.cancel()
+            await asyncio.sleep(0)
+        return result
+
+    monkeypatch.setattr(AsyncSession, "append_message", append_and_stop)
+
+    async def use(client: Client, _model: Slow) -> None:
+        await client.post("/talk", message("u1", "Count"))
         assert (await client.events("/talk/events", 3))[-1]["type"] == "delete"
         assert ids((await client.get("/talk")).json()["messages"]) == ["u1"]
 
