@@ -16,7 +16,7 @@ from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
-from eventstore.aio import groups
+from eventstore.aio.groups import run as run_in_groups
 from eventstore.aio.loops import Loop, Signal
 from eventstore.aio.threads import Job, Threads
 from eventstore.errors import StoreClosed
@@ -35,7 +35,7 @@ class Calls:
         self.loop = loop
         self._is_inside = is_inside
         self._in_memory = in_memory
-        self._writer = Threads("eventstore write", 1, loop.answer, groups.run)
+        self._writer = Threads("eventstore write", 1, loop.answer, run_in_groups)
         self._readers = Threads("eventstore read", READERS, loop.answer)
         self._owner: object | None = None  # the task whose transaction is open
         self._depth = 0

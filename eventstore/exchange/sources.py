@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Final
 
 import attrs
 
-from eventstore.exchange import plain
+import eventstore.exchange.plain as plain
 from eventstore.exchange.conversation import InvalidExport, Skipped
 from eventstore.exchange.spool import copied
 
