@@ -17,7 +17,6 @@ from eventstore.types import (
     ExpectedLeaf,
     MessageLike,
     ParentId,
-    Sentinel,
     Source,
 )
 from eventstore.writing import Write
@@ -27,12 +26,13 @@ def append_message(
     store: Store, name: str, message: MessageLike, parent_id: ParentId, expected_leaf: ExpectedLeaf, source: Source
 ) -> AppendResult:
     """Appends one message."""
-    check_parent(parent_id)
+    if parent_id is not LATEST:
+        check_parent(parent_id)
     draft = store.drafting.new_draft(message, source)
     if codec.is_overlay_id(draft.id):
         store.database.check_writable()
         return answer_overlay(draft)
-    with Write(store, name, draft.id) as write, write.ending:
+    with Write(store, name, draft.id) as write, write:
         return Appending(write, parent_id, expected_leaf).append(draft)
 
 
@@ -59,7 +59,7 @@ def append_messages(
     if overlays == len(batch):
         store.database.check_writable()
         return [answer_overlay(draft) for draft in batch]
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         appending = Appending(write, parent_id, expected_leaf)
         if not overlays and appending.are_new(batch):  # what most batches are
             return appending.append_run(batch)
@@ -68,7 +68,7 @@ def append_messages(
 
 def check_parent(parent_id: object) -> None:
     """Raises `InvalidArgument` for what can't name a parent."""
-    if parent_id is not None and parent_id is not LATEST and not isinstance(parent_id, str):
+    if parent_id is not LATEST and parent_id is not None and not isinstance(parent_id, str):
         raise InvalidArgument(f"parent_id must be a message's id, None for a root, or LATEST; not {parent_id!r}")
 
 
@@ -114,17 +114,13 @@ class Appending:
 
     def append(self, draft: Draft) -> AppendResult:
         """Appends one, or answers with the stored one when its id is known."""
-        position = self._find(draft)
-        if position is not None:
+        if (position := self._find(draft)) is not None:
             return self._repeat(position)
         return AppendResult(True, draft.encoded.value, self._add((draft,))[0])
 
     def _find(self, draft: Draft) -> Position | None:
         write = self._write
-        if write.session is None or not write.may_hold(draft.id):
-            return None
-        write.finish()  # what this write appended before is found, too
-        return tree.find(write.connection, write.session, draft.id)
+        return tree.find(write.connection, write.head.session, draft.id) if write.may_hold(draft.id) else None
 
     def _repeat(self, position: Position) -> AppendResult:
         """Answers with the message that is there; what follows in a batch hangs on it."""
@@ -179,18 +175,14 @@ class Appending:
 
     def _resolve_parent(self) -> tuple[int | None, str | None]:
         """(seq, id) of the parent that the next message gets."""
-        write = self._write
-        parent: ParentId | Position = self._parent
-        if isinstance(parent, Position):
-            return parent.seq, log.message_id(write.connection, parent.seq)
+        write, parent = self._write, self._parent
+        if parent is LATEST:
+            leaf = write.head.leaf
+            return leaf, None if leaf is None or not write.is_heard() else log.message_id(write.connection, leaf)
         if parent is None:
             return None, None
-        if isinstance(parent, Sentinel):
-            leaf = write.head.leaf
-            if leaf is None or not write.is_heard():
-                return leaf, None
-            write.finish()
-            return leaf, log.message_id(write.connection, leaf)
+        if isinstance(parent, Position):
+            return parent.seq, log.message_id(write.connection, parent.seq)
         position = None if write.session is None else tree.find(write.connection, write.session, parent)
         if position is None:
             raise UnknownMessage([parent], write.name, "parent_id")

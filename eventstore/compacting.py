@@ -27,7 +27,7 @@ def add_compaction(
     at = None if created_at is None else clock.to_microseconds(check_aware("created_at", created_at))
     given = CompactResult(from_message_id, to_message_id, summary)
     _check(given)
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         return _store(write, log.COMPACTION, given, at)
 
 
@@ -39,7 +39,7 @@ def store_result(store: Store, name: str, result: object, since: int) -> Compact
     if not isinstance(result, CompactResult):
         raise InvalidArgument(f"a compact function returns a CompactResult, or None; not {type(result).__name__}")
     _check(result)
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         if _was_emptied_or_compacted(write, since):
             return None
         gone = _deleted(write, since)

@@ -26,7 +26,6 @@ from eventstore.types import Compaction, Progress
 from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress
-WAITING_BYTES = 4 * 1024 * 1024  # of bodies that are gathered in memory before they are written
 
 
 @attrs.frozen
@@ -155,14 +154,9 @@ class Replaying:
         self._ids: dict[int, str] = {}  # here -> the message's id, for what listeners hear
 
     def take_all(self, given: Iterable[Step], progress: Progress | None = None) -> None:
-        """Replays every step, with a bounded number of them in memory."""
-        waiting = 0
+        """Replays every step."""
         for count, step in enumerate(given, 1):
             getattr(self, f"_{step.type}")(step)
-            waiting += 0 if step.body is None else step.body.size
-            if waiting >= WAITING_BYTES or count % REPORT_EVERY == 0:
-                self._write.finish()
-                waiting = 0
             if progress is not None and count % REPORT_EVERY == 0:
                 with driver.calling_out():
                     progress(count, None)
@@ -202,7 +196,6 @@ class Replaying:
             log.UPDATE, message=message, role=step.role, bytes=step.bytes, tokens=step.tokens, created_at=step.at
         )
         if self._write.keeps_current_only():
-            self._write.finish()
             bodies.drop(self._write.connection, message or 0)
         self._write.log(envelope, step.body)
         if self._write.is_heard() and step.body is not None:
@@ -212,7 +205,6 @@ class Replaying:
         write = self._write
         dead = [self._seqs[seq] for seq in step.deleted]
         if write.keeps_current_only():
-            write.finish()
             for seq in dead:
                 bodies.drop(write.connection, seq)
         envelope = write.next(log.DELETE)
@@ -287,7 +279,7 @@ def replay_into(
 
     Raises `InvalidArgument` when the session holds messages.
     """
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         if write.head.messages:
             raise InvalidArgument(
                 f"session {name!r} holds {write.head.messages} messages: copy into an empty one, or clear it first"

@@ -23,7 +23,7 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
         if not isinstance(message_id, str):
             raise InvalidArgument(f"a message's id is a string, not {message_id!r}")
     wanted = list(dict.fromkeys(given))
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         session = write.session
         if session is None:
             return []
@@ -38,7 +38,7 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
 
 def delete_branch(store: Store, name: str, message_id: str) -> list[str]:
     """Deletes a message and everything under it. Raises `UnknownMessage`."""
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         position = paths.require(write.connection, write.session, name, message_id, "a branch to delete")
         positions = tree.subtree(write.connection, write.session or 0, position)
         ids = [str(messages.id_of(write.connection, each)) for each in positions]
@@ -65,7 +65,6 @@ def _delete(write: Write, positions: list[Position], ids: list[str]) -> None:
 
 def _drop_summaries(write: Write, dead: list[int]) -> None:
     """Takes away the summaries that no read can show any more: of overlays none of whose messages is left."""
-    write.finish()
     for seq in summaries.lifeless(write.connection, write.session or 0, min(dead), max(dead)):
         bodies.drop(write.connection, seq)
 
@@ -79,7 +78,7 @@ def _version(write: Write, position: Position) -> int:
 
 def clear_messages(store: Store, name: str) -> None:
     """Empties a session of messages and overlays. Always an event: lists that follow may hold more than it did."""
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         _drop_bodies(write, write.head)
         envelope = write.next(log.CLEAR)
         write.log(envelope)
@@ -92,7 +91,7 @@ def delete_session(store: Store, name: str, *, idle_since: int | None = None) ->
 
     One that isn't listed is left as it is; with `idle_since` also one that was written to at that time or later.
     """
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         head = write.head
         if head.created_at is None or (idle_since is not None and head.updated_at >= idle_since):
             return False

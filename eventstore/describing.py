@@ -14,7 +14,7 @@ from eventstore.writing import Write
 
 def select_leaf(store: Store, name: str, message_id: str) -> None:
     """Makes the path to a message the active one. Raises `UnknownMessage`."""
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         position = paths.require(write.connection, write.session, name, message_id, "a leaf to select")
         head = write.head
         if head.leaf == position.seq:
@@ -30,7 +30,7 @@ def set_metadata(store: Store, name: str, metadata: Mapping[str, Any]) -> None:
     if not isinstance(metadata, Mapping):
         raise NotSerializable("metadata", f"it must be a mapping, not {type(metadata).__name__}")
     encoded = codec.encode(dict(metadata))
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         stored = write.head.metadata
         if stored is not None:
             body = bodies.read(write.connection, stored)

@@ -1,39 +1,29 @@
 """The one fold: what an event does to the read tables. Nothing else writes them.
 
 Live writes, `rebuild()`, `verify()` and `at()` all come through `Fold.apply`, on the file's own tables or on temporary
-ones that hide them. Events of one call are applied together: heads are kept in memory and appended rows gathered until
-something must read them, so that a batch costs little more than its rows.
+ones that hide them. Heads are kept in memory while events are applied, and written once behind the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 
 from eventstore import heads, log, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.heads import Head, KeptHeads
+from eventstore.heads import Head
 from eventstore.log import Envelope, Run
 from eventstore.tree import Position
 
 
 class Fold:
-    """Applies events to the read tables that `connection` sees. `flush()` must follow the last `apply`.
+    """Applies events, each when it is in the log, to the read tables that `connection` sees. `flush()` must follow the
+    last of them."""
 
-    `flush_log` is called before the log is read, by who gathers the events themselves too.
-    """
-
-    def __init__(self, connection: Connection, flush_log: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._flush_log = flush_log
         self._heads: dict[int, Head] = {}
         self._changed: set[int] = set()
-        self._messages: list[tuple[int, int, None, int, int]] = []
-        self._identities: list[tuple[int, int, int]] = []
-        self._tails: dict[int, int] = {}  # chain -> its last living message, where known
-        self._chains: dict[int, int] = {}  # gathered message -> its chain
-
-    # ---- what a write decides on
 
     def head(self, session: int) -> Head:
         """The head of a session as it is now. Read it, don't change it."""
@@ -43,20 +33,12 @@ class Fold:
             self._heads[session] = head
         return head
 
-    def start(self, head: Head, leaf_tail: int | None) -> None:
-        """Takes over what its caller has read: a session's head, and the last living message of its leaf's chain."""
+    def start(self, head: Head) -> None:
+        """Takes over the head of a session, as its caller has read it."""
         self._heads[head.session] = head
-        if head.leaf_chain is not None and leaf_tail is not None:
-            self._tails[head.leaf_chain] = leaf_tail
-
-    def keep(self, kept: KeptHeads, name: str, session: int, last: int) -> None:
-        """Hands over a session's head as the log's event `last` has left it."""
-        head = self.head(session)
-        kept.keep(name, head, None if head.leaf_chain is None else self._tails.get(head.leaf_chain), last)
 
     def flush(self) -> None:
-        """Writes what was gathered."""
-        self.flush_rows()
+        """Writes the heads."""
         for session in self._changed:
             heads.save(self._connection, self._heads[session])
         self._changed.clear()
@@ -68,7 +50,6 @@ class Fold:
 
     def apply_run(self, run: Run, hashes: Sequence[int] | None = None) -> None:
         """Applies a run of appends or imports. `hashes` of its ids, where they are known."""
-        self.flush_rows()
         begin, seqs = run.begin, run.seqs
         head = self._touch(begin.session, begin.seq, begin.type, begin.recorded_at)
         chain = self._place(head, begin.seq, begin.parent)
@@ -100,17 +81,18 @@ class Fold:
     # ---- one method a type
 
     def _append(self, e: Envelope, head: Head) -> None:
-        chain, size, tokens = self._place(head, e.seq, e.parent), e.bytes or 0, e.tokens or 0
-        self._messages.append((chain, e.seq, None, size, tokens))
-        self._identities.append((log.hash_id(e.session, e.id or ""), e.seq, chain))
-        self._chains[e.seq] = chain
-        self._has_grown(head, chain, e.seq, 1, size, tokens)
+        seq, size, tokens = e.seq, e.bytes or 0, e.tokens or 0
+        chain = self._place(head, seq, e.parent)
+        execute = self._connection.execute
+        execute("INSERT INTO message VALUES(?,?,NULL,?,?)", (chain, seq, size, tokens))
+        execute(_INSERT_IDENTITY, (log.hash_id(e.session, e.id or ""), seq, chain))
+        self._has_grown(head, chain, seq, 1, size, tokens)
 
     def _has_grown(self, head: Head, chain: int, last: int, messages: int, size: int, tokens: int) -> None:
         """Counts what was appended, the last of it to `chain`."""
-        self._tails[chain] = last
         head.last = head.touch = head.leaf = last
         head.leaf_chain = chain
+        head.ends_chain = True
         head.messages += messages
         head.bytes += size
         head.tokens += tokens
@@ -122,32 +104,20 @@ class Fold:
         chain = head.leaf_chain if parent == head.leaf else self._chain_of(head.session, parent)
         if chain is None:
             raise LookupError(f"event {seq}: its parent {parent} isn't there")
-        if self._tail(chain) == parent:
+        if head.ends_chain and parent == head.leaf:
             return chain
-        self.flush_rows()
-        return self._fork(head.session, seq, chain, tree.next_in_chain(self._connection, Position(chain, parent)))
+        following = tree.next_in_chain(self._connection, Position(chain, parent))
+        return chain if following == tree.ENDLESS else self._fork(head.session, seq, chain, following)
 
     def _fork(self, session: int, seq: int, chain: int, fork: int) -> int:
         self._connection.execute("INSERT INTO chain VALUES (?, ?, ?, ?)", (seq, session, chain, fork))
         return seq
 
-    def _tail(self, chain: int) -> int | None:
-        tail = self._tails.get(chain)
-        if tail is None:
-            tail = tree.last_in_chain(self._connection, chain)
-            if tail is not None:
-                self._tails[chain] = tail
-        return tail
-
     def _chain_of(self, session: int, message: int) -> int | None:
-        gathered = self._chains.get(message)
-        if gathered is not None:
-            return gathered
         position = tree.find_appended(self._connection, session, message)
         return None if position is None else position.chain
 
     def _update(self, e: Envelope, head: Head) -> None:
-        self.flush_rows()
         message = e.message or 0
         chain = head.leaf_chain if message == head.leaf else self._chain_of(e.session, message)
         (size, tokens) = fetch_one(
@@ -161,7 +131,6 @@ class Fold:
         head.tokens += (e.tokens or 0) - tokens
 
     def _delete(self, e: Envelope, head: Head) -> None:
-        self.flush_rows()
         dead = log.deleted(self._connection, e.seq)
         chains = {self._remove(head, message, message_id) for message, message_id in dead}
         for chain in sorted(chains, reverse=True):
@@ -178,8 +147,6 @@ class Fold:
             connection, "DELETE FROM message WHERE chain = ? AND seq = ? RETURNING bytes, tokens", (chain, message)
         )
         connection.execute("DELETE FROM selection WHERE session = ? AND message = ?", (head.session, message))
-        self._tails.pop(chain, None)
-        self._chains.pop(message, None)
         head.messages -= 1
         head.bytes -= size
         head.tokens -= tokens
@@ -201,7 +168,7 @@ class Fold:
     def _fall_back(self, head: Head, gone: set[int]) -> None:
         """Makes the living message that was touched last before the active leaf. A touch that was passed over is never
         passed again, since later ones are linked past it: each costs once."""
-        touch = head.touch
+        touch, head.ends_chain = head.touch, False
         while touch is not None:
             message, message_id, before = log.touched(self._connection, touch)
             position = None if message in gone else tree.find_seq(self._connection, head.session, message, message_id)
@@ -214,7 +181,6 @@ class Fold:
         head.touch = head.leaf = head.leaf_chain = None
 
     def _clear(self, e: Envelope, head: Head) -> None:
-        self.flush_rows()
         connection = self._connection
         ids = fetch(
             connection,
@@ -227,9 +193,8 @@ class Fold:
         connection.execute("DELETE FROM message WHERE chain IN (SELECT key FROM chain WHERE session = ?)", (e.session,))
         for table in ("chain", "selection", "overlay"):
             connection.execute(f"DELETE FROM {table} WHERE session = ?", (e.session,))
-        self._tails.clear()
-        self._chains.clear()
         head.touch = head.leaf = head.leaf_chain = None
+        head.ends_chain = False
         head.messages = head.bytes = head.tokens = 0
 
     def _delete_session(self, e: Envelope, head: Head) -> None:
@@ -237,17 +202,15 @@ class Fold:
         head.metadata = head.created_at = None
 
     def _select(self, e: Envelope, head: Head) -> None:
-        self.flush_rows()
         message = e.message or 0
         chain = self._chain_of(e.session, message)
         self._connection.execute("REPLACE INTO selection VALUES (?, ?, ?, ?)", (e.session, message, chain, e.seq))
-        head.touch, head.leaf, head.leaf_chain = e.seq, message, chain
+        head.touch, head.leaf, head.leaf_chain, head.ends_chain = e.seq, message, chain, False
 
     def _metadata(self, e: Envelope, head: Head) -> None:
         head.metadata = e.seq
 
     def _compact(self, e: Envelope, head: Head) -> None:
-        self.flush_rows()
         first, last = e.message or 0, e.parent or 0
         summaries.add(self._connection, e.session, e.seq, self._anchor(head, first), self._anchor(head, last))
 
@@ -259,24 +222,7 @@ class Fold:
             raise LookupError(f"message {seq}, where a compaction starts or ends, was never there")
         return anchor
 
-    def flush_rows(self) -> None:
-        """Writes the gathered rows, so that they can be read."""
-        self._flush_log()
-        messages, identities = self._messages, self._identities
-        if not messages:
-            return
-        if len(messages) == 1:
-            self._connection.execute(_INSERT_MESSAGE, messages[0])
-            self._connection.execute(_INSERT_IDENTITY, identities[0])
-        else:
-            self._connection.executemany(_INSERT_MESSAGE, messages)
-            self._connection.executemany(_INSERT_IDENTITY, identities)
-        messages.clear()
-        identities.clear()
-        self._chains.clear()
 
-
-_INSERT_MESSAGE = "INSERT INTO message VALUES(?,?,?,?,?)"
 _INSERT_IDENTITY = "INSERT INTO identity VALUES(?,?,?)"
 
 

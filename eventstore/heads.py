@@ -30,6 +30,7 @@ class Head:
     metadata: int | None = None  # the event that set it
     created_at: int | None = None  # of its first event since it was last deleted; `None`: it isn't listed
     updated_at: int = 0
+    ends_chain: bool = False  # whether the leaf is known to be the last living message of its chain; in no row
 
 
 _COLUMNS = "session, last, touch, leaf, leaf_chain, messages, bytes, tokens, metadata, created_at, updated_at"
@@ -41,9 +42,10 @@ _NAMED = (
 _VERSION = "PRAGMA data_version"
 _ASKED = "SELECT 1 FROM identity WHERE hash = ?"
 _FOR_WRITE = (
-    "SELECT coalesce((SELECT max(seq) FROM event), 0), (SELECT max(seq) FROM message WHERE chain = h.leaf_chain), "
+    "SELECT coalesce((SELECT max(seq) FROM event), 0), "
     f"(SELECT 1 FROM identity WHERE hash = (n.session & {SESSION_BITS}) << {ID_BITS} | ?), "
-    f"n.session, {', '.join(f'h.{column}' for column in _COLUMNS.split(', ')[1:])} "
+    f"n.session, {', '.join(f'h.{column}' for column in _COLUMNS.split(', ')[1:])}, "
+    "h.leaf = (SELECT max(seq) FROM message WHERE chain = h.leaf_chain) "
     "FROM (SELECT 1) LEFT JOIN name n ON n.name = ? LEFT JOIN head h ON h.session = n.session"
 )
 
@@ -64,7 +66,6 @@ class Found(NamedTuple):
     """What a write begins with."""
 
     last: int  # the log's newest seq
-    leaf_tail: int | None  # the last living message of the chain that the session's leaf is in
     maybe_known: bool  # whether the index may hold the id that was asked for
     head: Head | None  # `None` before the session's first event
 
@@ -85,12 +86,9 @@ class KeptHeads:
         """Drops them all."""
         self._heads.clear()
 
-    def keep(self, name: str, head: Head, tail: int | None, last: int) -> None:
-        """Keeps a head as the log's event `last` has left it, where its leaf is `tail`, the end of its chain."""
+    def keep(self, name: str, head: Head, last: int) -> None:
+        """Keeps a head as the log's event `last` has left it."""
         self._last = last
-        if tail is None or tail != head.leaf:
-            self._heads.pop(name, None)
-            return
         if len(self._heads) >= MOST_KEPT and name not in self._heads:
             self._heads.clear()
         self._heads[name] = head
@@ -102,14 +100,22 @@ class KeptHeads:
             self._heads.clear()
             self._version = version
         head = self._heads.get(name)
-        if head is not None:
-            if message_id is None:
-                return Found(self._last, head.leaf, False, head)
-            asked = hash_id(head.session, message_id)
-            return Found(self._last, head.leaf, bool(connection.execute(_ASKED, (asked,)).fetchall()), head)
-        bits = None if message_id is None else id_bits(message_id)
-        last, leaf_tail, known, session, *columns = fetch_one(connection, _FOR_WRITE, (bits, name))
-        return Found(last, leaf_tail, bool(known), None if session is None else Head(session, *columns))
+        if head is None:
+            return _load_for_write(connection, name, message_id)
+        if message_id is None:
+            return Found(self._last, False, head)
+        known = connection.execute(_ASKED, (hash_id(head.session, message_id),)).fetchall()
+        return tuple.__new__(Found, (self._last, bool(known), head))
+
+
+def _load_for_write(connection: Connection, name: str, message_id: str | None) -> Found:
+    bits = None if message_id is None else id_bits(message_id)
+    last, known, session, *columns, ends_chain = fetch_one(connection, _FOR_WRITE, (bits, name))
+    if session is None:
+        return Found(last, False, None)
+    head = Head(session, *columns)
+    head.ends_chain = bool(ends_chain)
+    return Found(last, bool(known), head)
 
 
 def save(connection: Connection, head: Head) -> None:

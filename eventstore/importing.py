@@ -51,7 +51,7 @@ def import_message(
 ) -> AppendResult:
     """Stores one message as given. Raises `UnknownMessage` when its parent isn't there."""
     row = _checked(store, ImportRow(message, parent_id=parent_id, created_at=created_at))
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         position = None if write.session is None else tree.find(write.connection, write.session, row.draft.id)
         if position is not None:
             return AppendResult(False, messages.read_one(write.connection, position), None)
@@ -175,7 +175,7 @@ class _Importing:
         """Imports a batch in one transaction, and what waited for it."""
         imported, known, waiting = self.imported, self.known, self._waiting
         try:
-            with Write(self._store, self._name) as write, write.ending:
+            with Write(self._store, self._name) as write, write:
                 places = _Places(write, batch)
                 for row in batch:
                     self._take(write, places, row)
@@ -247,7 +247,7 @@ class _Importing:
         """Raises `UnknownMessage` when rows still wait."""
         if not self._waiting:
             return
-        with Write(self._store, self._name) as write, write.ending:
+        with Write(self._store, self._name) as write, write:
             parents = fetch(write.connection, f"SELECT DISTINCT parent FROM temp.{self._table} ORDER BY n")
             waiting = [row.draft.id for (parent_id,) in parents for row in self._released(write, parent_id)]
         missing = [parent_id for (parent_id,) in parents if parent_id not in set(waiting)]

@@ -104,36 +104,9 @@ _COLUMNS = ", ".join(Envelope._fields)
 _INSERT = "INSERT INTO event VALUES(?" + ",?" * 16 + ")"  # short: apsw hashes it for each row
 
 
-def row_of(envelope: Envelope, body: str | None) -> Row:
-    """An event as `append` takes it: its envelope, and the part of its body that fits one row."""
-    return envelope + (body,)  # noqa: RUF005 - unpacking takes three times as long
-
-
-def append(connection: Connection, rows: list[Row]) -> None:
-    """Writes events."""
-    if len(rows) == 1:
-        connection.execute(_INSERT, rows[0])
-    else:
-        connection.executemany(_INSERT, rows)
-
-
-class Gathering:
-    """Events on their way, to go into the log together. An object of its own, since who gathers them and who needs
-    them written would else know each other, and wait for the garbage collector after every write."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._rows: list[Row] = []
-
-    def add(self, envelope: Envelope, body: str | None) -> None:
-        """Takes an event, with the part of its body that fits one row."""
-        self._rows.append(row_of(envelope, body))
-
-    def flush(self) -> None:
-        """Writes what was gathered."""
-        if self._rows:
-            append(self._connection, self._rows)
-            self._rows.clear()
+def append(connection: Connection, envelope: Envelope, body: str | None) -> None:
+    """Writes an event: its envelope, and the part of its body that fits one row."""
+    connection.execute(_INSERT, envelope + (body,))  # noqa: RUF005 - unpacking takes three times as long
 
 
 def append_run(connection: Connection, run: Run) -> None:

@@ -96,11 +96,11 @@ class Mender:
         session.last = envelope.seq
         self._next = envelope.seq + 1
         self._now = envelope.recorded_at
-        log.append(self._connection, [log.row_of(envelope, row)])
+        log.append(self._connection, envelope, row)
         self._fold.apply(envelope)
 
     def finish(self, retain: str) -> None:
-        """Writes what was gathered, and the sizes of messages that read as erased, which are those of their places."""
+        """Writes the heads, and the sizes of messages that read as erased, which are those of their places."""
         connection = self._connection
         self._fold.flush()
         self._bodies.finish()
@@ -242,7 +242,6 @@ class Mender:
     def _compact(self, event: Found) -> None:
         e = event.envelope
         covered = [self._stands_for.get(seq or 0, seq) for seq in (e.message, e.parent)]
-        self._fold.flush()
         first, last = (self._anchor(event, seq) for seq in covered)
         if not e.id or first is None or last is None or first.seq > last.seq:
             raise Unfit("what it sums up is lost")

@@ -107,12 +107,6 @@ def next_in_chain(connection: Connection, position: Position) -> int:
     return ENDLESS if seq is None else int(seq)
 
 
-def last_in_chain(connection: Connection, chain: int) -> int | None:
-    """The seq of a chain's last living message."""
-    (seq,) = fetch_one(connection, "SELECT max(seq) FROM message WHERE chain = ?", (chain,))
-    return None if seq is None else int(seq)
-
-
 def is_one_path(connection: Connection, session: int, leaf: Position) -> bool:
     """Whether a session is one chain that ends at `leaf`: then its path is all that the session holds."""
     found = fetch_one(

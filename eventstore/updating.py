@@ -29,7 +29,7 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
     if codec.is_overlay_id(draft.id):
         store.database.check_writable()
         return None
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         position = _find(write, draft.id)
         if position is None:
             return None
@@ -50,7 +50,7 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
     if codec.is_overlay_id(draft.id):
         store.database.check_writable()
         return answer_overlay(draft)
-    with Write(store, name) as write, write.ending:
+    with Write(store, name) as write, write:
         position = _find(write, draft.id)
         if position is None:
             new = drafting.draft(drafting.with_reserved(given, None)) if reserved else draft

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Write:
-    """A verb at work on the session `name`: `with Write(store, name) as write, write.ending:` is one transaction.
+    """A verb at work on the session `name`: `with Write(store, name) as write, write:` is one transaction.
 
     Two blocks, since an interrupt (Ctrl-C) can strike as an `__exit__` begins, where it can't guard itself: the inner
     one commits or rolls back, the outer one rolls back what the inner one left.
@@ -38,62 +38,55 @@ class Write:
         self._asked = asked
         self.now = clock.now()
         self._heard = store.feed.is_listening()  # who listens only from now on hears it from the log
+        self._is_open = False
 
     def __enter__(self) -> Self:
-        self._outer = self.store.database.depth
-        try:
-            self.connection = self.store.begin()
-            reach("begun")
-            self._gathered = log.Gathering(self.connection)
-            self._fold = Fold(self.connection, self._gathered.flush)
-            found = self.store.heads.load_for_write(self.connection, self.name, self._asked)
-            self._first = self._last = found.last
-            self._asked_is_absent = self._asked is not None and not found.maybe_known
-            self.session: int | None = None  # before its first event
-            if found.head is not None:
-                self.session = found.head.session
-                self._fold.start(found.head, found.leaf_tail)
-        except BaseException as error:
-            self.give_up(error)
-            driver.raise_ours(error, self.store.database.path)
-            raise
+        if not self._is_open:
+            self._outer = self.store.database.depth
+            try:
+                self._begin()
+            except BaseException as error:
+                self._give_up(error)
+                raise
         return self
 
+    def _begin(self) -> None:
+        self.connection = self.store.begin()
+        reach("begun")
+        self._fold = Fold(self.connection)
+        last, maybe_known, head = self.store.heads.load_for_write(self.connection, self.name, self._asked)
+        self._first = self._last = last
+        self._asked_is_absent = not maybe_known and self._asked is not None
+        self.session: int | None = None  # before its first event
+        self.head = head or Head(0)  # as the events logged so far have left it. Read it, don't change it
+        if head is not None:
+            self.session = head.session
+            self._fold.start(head)
+        self._is_open = True
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        """Commits, once; after an error rolls back whatever is open: an interrupt may strike between any two steps."""
         if error is not None:
-            self.give_up(error)
-            driver.raise_ours(error, self.store.database.path)
+            self._give_up(error)
+        elif self._is_open:
+            self._is_open = False
+            self._commit()
 
-    @property
-    def ending(self) -> _Ending:
-        """The inner block."""
-        return _Ending(self)
+    def _give_up(self, error: BaseException) -> None:
+        self.store.end_all(self._outer, error)
+        driver.raise_ours(error, self.store.database.path)
 
-    def commit(self) -> None:
-        """Writes what was gathered, and ends the transaction."""
-        self.finish()
+    def _commit(self) -> None:
         if self._last != self._first:
+            self._fold.flush()
             self.store.logged(self._last)
-            self._fold.keep(self.store.heads, self.name, self.session or 0, self._last)
+            self.store.heads.keep(self.name, self.head, self._last)
         self.store.end(None)
         reach("emitted")
 
-    def give_up(self, error: BaseException) -> None:
-        """Rolls back, unless it never began or was ended: an interrupt may strike between any two steps."""
-        self.store.end_all(self._outer, error)
-
-    @property
-    def head(self) -> Head:
-        """The session's state as the events logged so far have left it."""
-        return Head(0) if self.session is None else self._fold.head(self.session)
-
     def may_hold(self, message_id: str) -> bool:
         """Whether a look at the index could find a message: not the one that was asked for when it isn't there."""
-        return not (self._asked_is_absent and message_id == self._asked)
-
-    def finish(self) -> None:
-        """Writes what was gathered. After the last event, and before anything of this write is read back."""
-        self._fold.flush()
+        return self.session is not None and not (self._asked_is_absent and message_id == self._asked)
 
     def keeps_current_only(self) -> bool:
         """Whether what is superseded loses its body."""
@@ -107,20 +100,26 @@ class Write:
 
     def next(self, type: int, **fields: Any) -> Envelope:
         """The envelope of the session's next event."""
-        session = self.session if self.session is not None else self._name_session()
-        seq = self._last + 1
-        head = self._fold.head(session)
-        return Envelope(seq, session, seq - head.last if head.last else 0, type, self.now, **fields)
+        seq, session, back = self._place()
+        return Envelope(seq, session, back, type, self.now, **fields)
+
+    def _place(self) -> tuple[int, int, int]:
+        """(seq, session, back) of the session's next event. The first one gives the session its number."""
+        seq, session = self._last + 1, self.session
+        if session is None:
+            self.session = session = seq
+            log.add_session(self.connection, session, self.name)
+            self.head = self._fold.head(session)
+        last = self.head.last
+        return seq, session, seq - last if last else 0
 
     def add(self, type: int, drafts: Sequence[Draft], parent: int | None, hashes: Sequence[int] | None = None) -> range:
         """Logs new messages, the first under `parent`, the seq of one that is there, each other on the one before, and
         returns their seqs. `hashes` of their ids, where they are known."""
-        session = self.session if self.session is not None else self._name_session()
-        head = self._fold.head(session)
-        seq = self._last + 1
-        back = seq - head.last if head.last else 0
-        touch = None if head.touch == parent else head.touch
-        begin = tuple.__new__(Begin, (seq, session, back, type, self.now, parent, touch))
+        seq, session, back = self._place()
+        touch = self.head.touch
+        begin = tuple.__new__(Begin, (seq, session, back, type, self.now, parent, None if touch == parent else touch))
+        reach("decided")
         if len(drafts) == 1:
             self._add_one(begin, drafts[0])
         else:
@@ -128,13 +127,12 @@ class Write:
         return range(seq, seq + len(drafts))
 
     def _add_one(self, begin: Begin, draft: Draft) -> None:
-        reach("decided")
+        seq, session, back, type, now, parent, touch = begin
         id, role, encoded, tokens, created_at = draft
         text, flags = encoded.text, encoded.flags
         digest = codec.digest(text)
         if bodies.is_large(encoded):
-            text, flags, _ = bodies.place(self.connection, begin.seq, encoded)
-        seq, session, back, type, now, parent, touch = begin
+            text, flags, _ = bodies.place(self.connection, seq, encoded)
         envelope = tuple.__new__(Envelope, (
             seq, session, back, type, now, id, None, parent, touch, role, encoded.size, tokens, created_at, None,
             digest, flags,
@@ -142,7 +140,6 @@ class Write:
         self.append(envelope, text)
 
     def _add_run(self, begin: Begin, drafts: Sequence[Draft], hashes: Sequence[int] | None) -> None:
-        reach("decided")
         ids, roles, encoded, tokens, times = zip(*drafts, strict=True)
         texts, _, sizes, flags, _ = zip(*encoded, strict=True)
         digests = list(map(codec.digest, texts))
@@ -150,17 +147,11 @@ class Write:
             placed = [bodies.place(self.connection, seq, body) for seq, body in enumerate(encoded, begin.seq)]
             texts, flags, _ = zip(*placed, strict=True)
         run = Run(begin, ids, roles, sizes, tokens, times, digests, flags, texts)
-        self._gathered.flush()
         log.append_run(self.connection, run)
         reach("logged")
         self._fold.apply_run(run, hashes)
         self._last = run.seqs[-1]
         reach("applied")
-
-    def _name_session(self) -> int:
-        self.session = self._last + 1
-        log.add_session(self.connection, self.session, self.name)
-        return self.session
 
     def log(self, envelope: Envelope, body: Encoded | None = None) -> int:
         """Appends an event with its body, applies it, and returns how many pieces the body took beside its row."""
@@ -174,7 +165,7 @@ class Write:
 
     def append(self, envelope: Envelope, text: str | None) -> None:
         """Appends an event whose body is stored already, or is `text`, and applies it."""
-        self._gathered.add(envelope, text)
+        log.append(self.connection, envelope, text)
         reach("logged")
         self._fold.apply(envelope)
         self._last = envelope.seq
@@ -196,19 +187,3 @@ class Write:
         if self._heard:
             self.store.emit(self._last)
             self.emit(kind, 0, **fields)
-
-
-class _Ending:
-    """Commits a write at the end of its block, or rolls it back where something was raised."""
-
-    def __init__(self, write: Write) -> None:
-        self._write = write
-
-    def __enter__(self) -> None:
-        """Nothing has to be done."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if error is None:
-            self._write.commit()
-        else:
-            self._write.give_up(error)

@@ -26,8 +26,12 @@ class Stale(Exception):
 
 
 def _told(found: Found) -> tuple[Any, ...]:
-    head = None if found.head is None else attrs.astuple(found.head)
-    return (*found[:3], head)
+    head = None if found.head is None else _row(found.head)
+    return (*found[:2], head)
+
+
+def _row(head: Head) -> tuple[Any, ...]:
+    return attrs.astuple(head)[:-1]  # whether it ends its chain isn't in it
 
 
 @attrs.define
@@ -62,10 +66,10 @@ class WatchedHeads(KeptHeads):
 
     def _compare(self, connection: Connection, name: str, head: Head) -> None:
         there = heads_module.load_named(connection, name)
-        if there is None or attrs.astuple(there) != attrs.astuple(head):
-            raise Stale(f"session {name!r}: kept {attrs.astuple(head)}, in the file {there and attrs.astuple(there)}")
+        if there is None or _row(there) != _row(head):
+            raise Stale(f"session {name!r}: kept {_row(head)}, in the file {there and _row(there)}")
         (tail,) = driver.fetch_one(connection, "SELECT max(seq) FROM message WHERE chain = ?", (head.leaf_chain,))
-        if tail != head.leaf:
+        if head.ends_chain and tail != head.leaf:
             raise Stale(f"session {name!r}: kept with its leaf {head.leaf} as the last of its chain, which is {tail}")
 
 

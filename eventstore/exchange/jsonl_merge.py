@@ -24,7 +24,7 @@ def merge_into(
 ) -> ImportReport:
     """Merges steps into the session `name`. `deleted` are the messages that some of the steps delete."""
     with store.transaction():
-        with Write(store, name) as write, write.ending:
+        with Write(store, name) as write, write:
             merging = _Merging(write, deleted)
             merging.take_all(given, progress)
             leaf_id = merging.leaf_id()

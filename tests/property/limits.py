@@ -28,7 +28,6 @@ from eventstore import (
 
 SMALL: tuple[tuple[object, str, int], ...] = (
     (copying, "REPORT_EVERY", 2),
-    (copying, "WAITING_BYTES", 1),
     (deltas, "LEAST_BASE", 1),
     (deltas, "PIECE_WEIGHT", 1),
     (deltas, "SLICE_BYTES", 40),
