@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import bodies, clock, codec, driver, log
+from eventstore import bodies, clock, codec, driver, fold, heads, log
 from eventstore.codec import Encoded
 from eventstore.drafting import Draft
-from eventstore.fold import Fold
 from eventstore.heads import Head
 from eventstore.log import Begin, Envelope, Run
 from eventstore.seams import reach
@@ -53,7 +52,6 @@ class Write:
     def _begin(self) -> None:
         self.connection = self.store.begin()
         reach("begun")
-        self._fold = Fold(self.connection)
         last, maybe_known, head = self.store.heads.load_for_write(self.connection, self.name, self._asked)
         self._first = self._last = last
         self._asked_is_absent = not maybe_known and self._asked is not None
@@ -61,7 +59,6 @@ class Write:
         self.head = head or Head(0)  # as the events logged so far have left it. Read it, don't change it
         if head is not None:
             self.session = head.session
-            self._fold.start(head)
         self._is_open = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -78,7 +75,7 @@ class Write:
 
     def _commit(self) -> None:
         if self._last != self._first:
-            self._fold.flush()
+            heads.save(self.connection, self.head)
             self.store.logged(self._last)
             self.store.heads.keep(self.name, self.head, self._last)
         self.store.end(None)
@@ -109,7 +106,7 @@ class Write:
         if session is None:
             self.session = session = seq
             log.add_session(self.connection, session, self.name)
-            self.head = self._fold.head(session)
+            self.head = Head(session)
         last = self.head.last
         return seq, session, seq - last if last else 0
 
@@ -149,7 +146,7 @@ class Write:
         run = Run(begin, ids, roles, sizes, tokens, times, digests, flags, texts)
         log.append_run(self.connection, run)
         reach("logged")
-        self._fold.apply_run(run, hashes)
+        fold.apply_run(self.connection, run, self.head, hashes)
         self._last = run.seqs[-1]
         reach("applied")
 
@@ -167,7 +164,7 @@ class Write:
         """Appends an event whose body is stored already, or is `text`, and applies it."""
         log.append(self.connection, envelope, text)
         reach("logged")
-        self._fold.apply(envelope)
+        fold.apply(self.connection, envelope, self.head)
         self._last = envelope.seq
         reach("applied")
 
