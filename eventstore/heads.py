@@ -5,7 +5,7 @@ The heads of the sessions written last are kept in memory, for as long as no oth
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TypeAlias
 
 import attrs
 
@@ -62,12 +62,9 @@ def load_named(connection: Connection, name: str) -> Head | None:
     return None if row is None else Head(*row)
 
 
-class Found(NamedTuple):
-    """What a write begins with."""
-
-    last: int  # the log's newest seq
-    maybe_known: bool  # whether the index may hold the id that was asked for
-    head: Head | None  # `None` before the session's first event
+Found: TypeAlias = tuple[int, bool, Head | None]
+"""What a write begins with: the log's newest seq, whether the index may hold the id that was asked for, and the
+session's head, `None` before its first event."""
 
 
 class KeptHeads:
@@ -103,19 +100,19 @@ class KeptHeads:
         if head is None:
             return _load_for_write(connection, name, message_id)
         if message_id is None:
-            return Found(self._last, False, head)
+            return self._last, False, head
         known = connection.execute(_ASKED, (hash_id(head.session, message_id),)).fetchall()
-        return tuple.__new__(Found, (self._last, bool(known), head))
+        return self._last, bool(known), head
 
 
 def _load_for_write(connection: Connection, name: str, message_id: str | None) -> Found:
     bits = None if message_id is None else id_bits(message_id)
     last, known, session, *columns, ends_chain = fetch_one(connection, _FOR_WRITE, (bits, name))
     if session is None:
-        return Found(last, False, None)
+        return last, False, None
     head = Head(session, *columns)
     head.ends_chain = bool(ends_chain)
-    return Found(last, bool(known), head)
+    return last, bool(known), head
 
 
 def save(connection: Connection, head: Head) -> None:

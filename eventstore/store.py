@@ -62,6 +62,8 @@ class Store:
         sender: Callable[[str], object],
     ) -> None:
         self.database = database
+        self.end = database.end
+        """Ends what `begin` opened; events go out when the outermost is over."""
         self.drafting = drafting
         self.heads = KeptHeads()
         self.totals = PathTotals()
@@ -108,10 +110,6 @@ class Store:
             self._rolled_back(0)
         self._settled = False
         return connection
-
-    def end(self, error: BaseException | None) -> None:
-        """Ends what `begin` opened; events go out when the outermost is over."""
-        self.database.end(error)
 
     @contextmanager
     def transaction(self, patience: float | None = None) -> Iterator[Connection]:

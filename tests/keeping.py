@@ -26,8 +26,8 @@ class Stale(Exception):
 
 
 def _told(found: Found) -> tuple[Any, ...]:
-    head = None if found.head is None else _row(found.head)
-    return (*found[:2], head)
+    *others, head = found
+    return (*others, None if head is None else _row(head))
 
 
 def _row(head: Head) -> tuple[Any, ...]:
@@ -56,12 +56,13 @@ class WatchedHeads(KeptHeads):
         there = KeptHeads().load_for_write(connection, name, message_id)
         if _told(found) != _told(there):
             raise Stale(f"session {name!r}: kept {_told(found)}, in the file {_told(there)}")
-        self._uses.heads += found.head is not None and self._heads.get(name) is found.head
+        head = found[-1]
+        self._uses.heads += head is not None and self._heads.get(name) is head
         self._uses.most_heads = max(self._uses.most_heads, len(self._heads))
         if self._heads and self._last != log.latest_seq(connection):
             raise Stale(f"kept that event {self._last} is the newest, in the file it is {log.latest_seq(connection)}")
-        for each, head in self._heads.items():
-            self._compare(connection, each, head)
+        for each, kept in self._heads.items():
+            self._compare(connection, each, kept)
         return found
 
     def _compare(self, connection: Connection, name: str, head: Head) -> None:
