@@ -19,16 +19,23 @@ _FOUND = re.compile(rb"[%b]{%d,}" % (_LETTERS.encode(), RUN), re.IGNORECASE)  # 
 
 
 class Secrets:
-    """Words unlike each other, each given once, with all that were given."""
+    """Words of which no two share a run, each given once, with all that were given."""
 
     def __init__(self, seed: int) -> None:
         self._chance = random.Random(seed)
+        self._runs: set[str] = set()
         self.given: list[str] = []
 
     def word(self) -> str:
-        """A new one, of 24 to 40 letters."""
-        self.given.append("".join(self._chance.choices(_LETTERS, k=self._chance.randint(24, 40))))
-        return self.given[-1]
+        """A new one, of 24 to 40 letters. Among some thousands, chance alone would make two share a run."""
+        while True:
+            word = "".join(self._chance.choices(_LETTERS, k=self._chance.randint(24, 40)))
+            around = word + word[: RUN - 1]  # an image repeats it
+            runs = {around[start : start + RUN] for start in range(len(word))}
+            if self._runs.isdisjoint(runs):
+                self._runs |= runs
+                self.given.append(word)
+                return word
 
     def text(self, words: int) -> str:
         """Several, with common words between them."""
