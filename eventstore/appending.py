@@ -28,6 +28,8 @@ def append_message(
     """Appends one message."""
     if parent_id is not LATEST:
         check_parent(parent_id)
+    if expected_leaf is not UNCHECKED:
+        check_expected(expected_leaf)
     draft = store.drafting.new_draft(message, source)
     if codec.is_overlay_id(draft.id):
         store.database.check_writable()
@@ -50,6 +52,8 @@ def append_messages(
     source: Source,
 ) -> list[AppendResult]:
     """Appends messages, each on the one before, in one transaction."""
+    if expected_leaf is not UNCHECKED:
+        check_expected(expected_leaf)
     check_parent(parent_id)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         found = type(given).__name__
@@ -64,6 +68,15 @@ def append_messages(
         if not overlays and appending.are_new(batch):  # what most batches are
             return appending.append_run(batch)
         return appending.append_all(batch)
+
+
+def check_expected(expected_leaf: object) -> None:
+    """Raises `InvalidArgument` for what can't be the id of a leaf."""
+    if expected_leaf is not None and not isinstance(expected_leaf, str):
+        raise InvalidArgument(
+            f"expected_leaf must be a message's id, None for no leaf, or UNCHECKED; not {expected_leaf!r}: "
+            "give the id of the last message that was read"
+        )
 
 
 def check_parent(parent_id: object) -> None:

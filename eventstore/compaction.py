@@ -23,17 +23,57 @@ if TYPE_CHECKING:
 RETRY_GROWTH = 10  # after a try without success the next waits for growth by this part of the threshold
 
 
+class Threshold:
+    """The estimate of tokens above which a session is compacted by itself. `compacting` has those that have one."""
+
+    def __init__(self, compacting: set[str], name: str) -> None:
+        self._compacting = compacting
+        self._name = name
+        self._tokens: int | None = None
+        self._wait_for = 0  # the estimate below which no automatic try is made
+
+    def set(self, tokens: int | None) -> None:
+        """Sets it, `None` for never."""
+        if tokens is not None:
+            history.check_limit("tokens", tokens, 0)
+        self._tokens = tokens
+        self._wait_for = 0
+        if tokens is None:
+            self._compacting.discard(self._name)
+        else:
+            self._compacting.add(self._name)
+
+    def is_set(self) -> bool:
+        """Whether there is one."""
+        return self._tokens is not None
+
+    def forget_tries(self) -> None:
+        """The next try waits for nothing."""
+        self._wait_for = 0
+
+    def is_due(self, estimate: int) -> bool:
+        """Whether a try is to be made."""
+        if self._tokens is None or estimate <= self._tokens:
+            self._wait_for = 0
+            return False
+        return estimate >= self._wait_for
+
+    def tried(self, estimate: int) -> None:
+        """Notes what a try leaves, or finds, since it may raise: above the threshold, the next one waits for more."""
+        tokens = self._tokens
+        self._wait_for = 0 if tokens is None or estimate <= tokens else estimate + max(1, tokens // RETRY_GROWTH)
+
+
 class Compactor:
     """The compaction of one session: its function, its threshold, and whether one is running."""
 
     def __init__(self, store: Store, name: str) -> None:
+        self.threshold = Threshold(store.compacting, name)
         self._store = store
         self._name = name
         self._function: CompactFunction | None = None
-        self._threshold: int | None = None
         self._running = threading.Lock()
         self._runner: int | None = None  # the thread that compacts
-        self._wait_for = 0  # the estimate below which no automatic try is made
 
     def set_function(self, function: CompactFunction | None) -> None:
         """Registers the compact function, `None` for none. Raises `InvalidArgument` for an async one."""
@@ -47,18 +87,7 @@ class Compactor:
                 "summarize, or use AsyncSessions"
             )
         self._function = function
-        self._wait_for = 0
-
-    def set_threshold(self, tokens: int | None) -> None:
-        """Sets the estimate above which an append compacts, `None` for never."""
-        if tokens is not None:
-            history.check_limit("tokens", tokens, 0)
-        self._threshold = tokens
-        self._wait_for = 0
-        if tokens is None:
-            self._store.compacting.discard(self._name)
-        else:
-            self._store.compacting.add(self._name)
+        self.threshold.forget_tries()
 
     def compact(self, leaf_id: str | None) -> Compaction | None:
         """Compacts now. Raises what the function raises, `InvalidCompaction`, `UnknownMessage`, `InvalidArgument`."""
@@ -82,30 +111,26 @@ class Compactor:
 
     def compact_if_due(self) -> None:
         """Compacts when the estimate is above the threshold. A failure is logged, and changes nothing."""
-        function, threshold = self._function, self._threshold
-        if function is None or threshold is None:
+        function = self._function
+        if function is None or not self.threshold.is_set():
             return
         try:
             estimate = self._estimate()
-            if estimate <= threshold:
-                self._wait_for = 0
-            elif estimate >= self._wait_for and self._running.acquire(blocking=False):
+            if self.threshold.is_due(estimate) and self._running.acquire(blocking=False):
                 try:
-                    self._try(function, threshold, estimate)
+                    self._try(function, estimate)
                 finally:
                     self._runner = None
                     self._running.release()
         except Exception:  # noqa: BLE001 - it is reported
             report("session %r: an automatic compaction failed; nothing was changed", self._name, exception=True)
 
-    def _try(self, function: CompactFunction, threshold: int, estimate: int) -> None:
-        """One automatic try. If it raises, or leaves the estimate above the threshold, the next one waits."""
+    def _try(self, function: CompactFunction, estimate: int) -> None:
+        """One automatic try."""
         self._runner = threading.get_ident()
-        growth = max(1, threshold // RETRY_GROWTH)
-        self._wait_for = estimate + growth
+        self.threshold.tried(estimate)
         self._run(function, None)
-        estimate = self._estimate()
-        self._wait_for = 0 if estimate <= threshold else estimate + growth
+        self.threshold.tried(self._estimate())
 
     def _run(self, function: CompactFunction, leaf_id: str | None) -> Compaction | None:
         with self._store.read() as connection:

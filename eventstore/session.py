@@ -191,7 +191,7 @@ class Session(ReadableSession):
         after a compaction that left the estimate above the threshold, the next try waits until it has grown by another
         tenth of it. Other threads' appends don't wait meanwhile.
         """
-        self._compactor.set_threshold(tokens)
+        self._compactor.threshold.set(tokens)
         return self
 
     def compact(self, *, leaf_id: str | None = None) -> Compaction | None:
@@ -220,13 +220,7 @@ class Session(ReadableSession):
 
     def subscribe(self, listener: Listener, *, after: int | None = None) -> Subscription:
         """Calls `listener(event)` for every event of this session, and keeps it alive: see `Sessions.subscribe`."""
-        self._store.database.check_open()
-        if after is None:
-            return self._store.feed.subscribe(listener, self, None)
-        replay.check_cursor(after)
-        subscription = self._store.feed.subscribe(listener, self, lambda upto: self._events(after, upto))
-        self._store.compact_due()  # the listener may have appended
-        return subscription
+        return tailing.subscribe(self._store, listener, self, self._events, after)
 
     def events(self, after: int = 0) -> Iterator[hints.Event]:
         """This session's events with `seq` above `after`, up to the newest at the call, in bounded windows."""

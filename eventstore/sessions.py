@@ -181,13 +181,7 @@ class Sessions(Handle):
         event follows once the current one has reached all. One that raises is logged, and stops nothing. A listener
         must not wait for another thread's write to this store.
         """
-        self._store.database.check_open()
-        if after is None:
-            return self._store.feed.subscribe(listener, None, None)
-        replay.check_cursor(after)
-        subscription = self._store.feed.subscribe(listener, None, lambda upto: self._events(after, upto))
-        self._store.compact_due()  # the listener may have appended
-        return subscription
+        return tailing.subscribe(self._store, listener, None, self._events, after)
 
     def events(self, after: int = 0) -> Iterator[hints.Event]:
         """The log's events with `seq` above `after`, up to the newest at the call, in bounded windows."""

@@ -29,17 +29,20 @@ GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too
 
 
 class GrowingTexts:
-    """The last texts of messages that were updated, by (message, version). Only used under the write lock."""
+    """The last texts of messages that were updated, by (message, version). Only used under the write lock.
+
+    A version is (seq, time of recording): where an older state of the file was put back, another has its seq.
+    """
 
     def __init__(self) -> None:
-        self._texts: dict[int, tuple[int, Growing]] = {}
+        self._texts: dict[int, tuple[tuple[int, int], Growing]] = {}
 
-    def get(self, message: int, version: int) -> Growing | None:
+    def get(self, message: int, version: tuple[int, int]) -> Growing | None:
         """The text of a version, if it is kept."""
         kept = self._texts.get(message)
         return kept[1] if kept is not None and kept[0] == version else None
 
-    def put(self, message: int, version: int, growing: Growing) -> None:
+    def put(self, message: int, version: tuple[int, int], growing: Growing) -> None:
         """Keeps a text, and lets the oldest go."""
         self._texts.pop(message, None)
         self._texts[message] = (version, growing)

@@ -1,7 +1,7 @@
-"""Waiting for what is written: a thread that polls for a store, and an iterator over the log that goes on.
+"""Going on with what is written: listeners from a place of the log on, a thread that polls, an iterator over the log.
 
-Both look at the log's newest number every so often, which costs microseconds, and end with the store. A tail reads the
-log itself: it moves no cursor but its own and touches no listener, so any number of them may run.
+The last two look at the log's newest number every so often, which costs microseconds, and end with the store. A tail
+reads the log itself: it moves no cursor but its own and touches no listener, so any number of them may run.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from eventstore import replay
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
-from eventstore.listeners import Subscription
+from eventstore.listeners import Listener, Subscription
 from eventstore.troubles import report
 
 if TYPE_CHECKING:
@@ -29,6 +30,23 @@ def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
     if not number or not 0 <= value <= _LONGEST or not (value or zero):  # type: ignore[operator]
         least = "0 or more" if zero else "above 0"
         raise InvalidArgument(f"{name} must be a number of seconds, {least}; not {value!r}")
+
+
+def subscribe(
+    store: Store,
+    listener: Listener,
+    sender: object | None,
+    read: Callable[[int, int], Iterator[Event]],
+    after: int | None,
+) -> Subscription:
+    """Connects a listener, which is first given what `read(after, upto)` gives. `None`: what is new only."""
+    store.database.check_open()
+    if after is None:
+        return store.feed.subscribe(listener, sender, None)
+    replay.check_cursor(after)
+    subscription = store.feed.subscribe(listener, sender, lambda upto: read(after, upto))
+    store.compact_due()  # the listener may have appended
+    return subscription
 
 
 def tail(

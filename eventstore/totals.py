@@ -22,13 +22,15 @@ MOST_EVENTS = 5_000  # beyond so many events since, summing anew is as quick
 
 
 class _Sum(NamedTuple):
-    """`bytes` and `tokens` up to and with (chain, seq), as of the session's event `last`."""
+    """`bytes` and `tokens` up to and with (chain, seq), as of the session's event `last`, recorded at that time: where
+    an older state of the file was put back, another event has its number."""
 
-    last: int
     chain: int
     seq: int
     bytes: int
     tokens: int
+    last: int = 0
+    recorded_at: int = 0
 
 
 class PathTotals:
@@ -54,14 +56,14 @@ class PathTotals:
         whole = not compacted or not summaries.newest(connection, path.session)
         if head is not None and whole and tree.is_one_path(connection, path.session, path.leaf):
             return head.bytes, head.tokens
-        last = head.last if head is not None else 0
+        last, recorded_at = (head.last, head.updated_at) if head is not None else (0, 0)
         key = path.session, compacted
         sums = self._sums
         kept = sums.get(key)
         if connection.in_transaction and not connection.readonly("main"):
             sums = self._uncommitted
             kept = sums.get(key, kept)
-        if kept is not None and not _holds(connection, kept, last, compacted):
+        if kept is not None and not _holds(connection, kept, (last, recorded_at), compacted):
             kept = None
         size = tokens = 0
         tail: list[Segment] = []
@@ -81,9 +83,9 @@ class PathTotals:
             tail.append(segment)
             if meets:
                 break
-        kept = _sum_behind(connection, last, tail, size, tokens) or (kept and kept._replace(last=last))
+        kept = _sum_behind(connection, tail, size, tokens) or kept
         if kept is not None:
-            sums[key] = kept
+            sums[key] = kept._replace(last=last, recorded_at=recorded_at)
         return size, tokens
 
 
@@ -93,7 +95,7 @@ def _sum_of(connection: Connection, segment: Segment) -> tuple[int, int]:
     return messages.totals(connection, segment)
 
 
-def _sum_behind(connection: Connection, last: int, tail: list[Segment], size: int, tokens: int) -> _Sum | None:
+def _sum_behind(connection: Connection, tail: list[Segment], size: int, tokens: int) -> _Sum | None:
     """The sum up to the message that `TAIL` others follow, if `tail` (newest first) reaches so far."""
     missing = TAIL
     for segment in tail:
@@ -107,29 +109,33 @@ def _sum_behind(connection: Connection, last: int, tail: list[Segment], size: in
         less_size, less_tokens = messages.totals(connection, Stretch(segment.chain, low, segment.high))
         size, tokens = size - less_size, tokens - less_tokens
         if behind:
-            return _Sum(last, segment.chain, low - 1, size, tokens)
+            return _Sum(segment.chain, low - 1, size, tokens)
         missing -= len(newest)
     return None
 
 
-_TOUCHING = """
-WITH RECURSIVE walk(seq, back, type, message) AS (
-    SELECT seq, back, type, message FROM event WHERE seq = ?1
+_SINCE = """
+WITH RECURSIVE walk(seq, back, type, message, recorded_at) AS (
+    SELECT seq, back, type, message, recorded_at FROM event WHERE seq = ?1
     UNION ALL
-    SELECT e.seq, e.back, e.type, e.message FROM walk w JOIN event e ON e.seq = w.seq - w.back
-    WHERE w.back > 0 AND e.seq > ?2
+    SELECT e.seq, e.back, e.type, e.message, e.recorded_at FROM walk w JOIN event e ON e.seq = w.seq - w.back
+    WHERE w.back > 0 AND e.seq >= ?2
 )
-SELECT count(*) FROM walk WHERE seq > ?2 AND (type IN (?4, ?5, ?6, ?7, ?8) OR (type = ?9 AND message <= ?3))
+SELECT
+    max(CASE WHEN seq = ?2 THEN recorded_at END),
+    count(CASE WHEN seq > ?2 AND (type IN (?4, ?5, ?6, ?7, ?8) OR (type = ?9 AND message <= ?3)) THEN 1 END)
+FROM walk
 """
 
 
-def _holds(connection: Connection, kept: _Sum, last: int, compacted: bool) -> bool:
-    """Whether no event since has touched what the sum counts."""
+def _holds(connection: Connection, kept: _Sum, newest: tuple[int, int], compacted: bool) -> bool:
+    """Whether the sum's event is still there, and none since has touched what it counts. `newest`: (seq, time)."""
+    last = newest[0]
     if last == kept.last:
-        return True
+        return newest == (kept.last, kept.recorded_at)
     if not kept.last < last <= kept.last + MOST_EVENTS:
         return False
     overlays = (log.COMPACT, log.COMPACTION) if compacted else (log.DELETE, log.DELETE)
     types = (log.DELETE, log.CLEAR, log.DELETE_SESSION, *overlays, log.UPDATE)
-    (touching,) = fetch_one(connection, _TOUCHING, (last, kept.last, kept.seq, *types))
-    return not touching
+    recorded_at, touching = fetch_one(connection, _SINCE, (last, kept.last, kept.seq, *types))
+    return recorded_at == kept.recorded_at and not touching

@@ -73,10 +73,10 @@ def _merged(write: Write, position: Position, given: MessageLike) -> Draft:
 
 def _replace(write: Write, position: Position, draft: Draft) -> int | None:
     """Logs the new version and returns its seq, `None` when it is equal to the one that is there."""
-    version, size, digest = fetch_one(
+    version, recorded_at, size, digest = fetch_one(
         write.connection,
-        "SELECT v.seq, v.bytes, v.digest FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
-        "WHERE m.chain = ? AND m.seq = ?",
+        "SELECT v.seq, v.recorded_at, v.bytes, v.digest "
+        "FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) WHERE m.chain = ? AND m.seq = ?",
         position,
     )
     text = draft.encoded.text
@@ -88,7 +88,8 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
         log.UPDATE, message=position.seq, role=draft.role, bytes=draft.encoded.size, tokens=draft.tokens
     )
     write.unindex([version])
-    growing = _growing(write, position.seq, version, size, draft)
+    longer = len(draft.encoded.text) >= deltas.LEAST_BASE and draft.encoded.size > size
+    growing = _growing(write, position.seq, (version, recorded_at)) if longer else None
     inserted = None if growing is None else bodies.grows(growing, draft.encoded)
     if growing is not None and inserted is not None:
         reach("decided")
@@ -101,7 +102,7 @@ def _replace(write: Write, position: Position, draft: Draft) -> int | None:
     else:
         pieces = _rewrite(write, envelope, version, draft)
         grown = Growing(envelope.seq, len(text), pieces, text, draft.encoded.media)
-    write.store.growing.put(position.seq, envelope.seq, grown)
+    write.store.growing.put(position.seq, (envelope.seq, envelope.recorded_at), grown)
     if write.is_heard():
         write.emit(Updated, envelope.seq, message=codec.own_value(draft.encoded))
     return envelope.seq
@@ -122,8 +123,6 @@ def _rewrite(write: Write, envelope: Envelope, version: int, draft: Draft) -> in
     return pieces
 
 
-def _growing(write: Write, message: int, version: int, size: int, draft: Draft) -> Growing | None:
-    """The stored version, where the new one may have grown from it."""
-    if len(draft.encoded.text) < deltas.LEAST_BASE or draft.encoded.size <= size:
-        return None
-    return write.store.growing.get(message, version) or bodies.read_growing(write.connection, version)
+def _growing(write: Write, message: int, version: tuple[int, int]) -> Growing:
+    """The stored version, as the new one may have grown from it."""
+    return write.store.growing.get(message, version) or bodies.read_growing(write.connection, version[0])

@@ -99,12 +99,12 @@ class WatchedTexts(GrowingTexts):
         self._uses = uses
         self._database = database
 
-    def get(self, message: int, version: int) -> Growing | None:
+    def get(self, message: int, version: tuple[int, int]) -> Growing | None:
         found = super().get(message, version)
         if found is not None:
             self._uses.texts += 1
             assert self._database._writer is not None
-            there = bodies.read_growing(self._database._writer, version)
+            there = bodies.read_growing(self._database._writer, version[0])
             if found._replace(base_size=0) != there._replace(base_size=0):  # of a text in slices, the file tells less
                 raise Stale(f"version {version}: kept {str(found)[:500]}, in the file {str(there)[:500]}")
         return found

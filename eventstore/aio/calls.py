@@ -29,13 +29,15 @@ READERS = 4  # threads for reads, made as they are needed
 
 
 class Calls:
-    """The threads of one open store. `is_inside()`: whether a listener's call is made, which a close waits for."""
+    """The threads of one open store. `is_inside()`: whether a listener's call is made, which a close waits for. Raises
+    `RuntimeError` where no thread can be started."""
 
     def __init__(self, loop: Loop, is_inside: Callable[[], bool], *, in_memory: bool) -> None:
         self.loop = loop
         self._is_inside = is_inside
         self._in_memory = in_memory
         self._writer = Threads("eventstore write", 1, loop.answer, run_in_groups)
+        self._writer.begin()  # now: what is open can be written and closed
         self._readers = Threads("eventstore read", READERS, loop.answer)
         self._owner: object | None = None  # the task whose transaction is open
         self._depth = 0

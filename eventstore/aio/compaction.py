@@ -16,9 +16,8 @@ from eventstore import compacting
 from eventstore.aio.calls import Calls
 from eventstore.aio.loops import Signal, result_of
 from eventstore.aio.store import AsyncStore
-from eventstore.compaction import RETRY_GROWTH
+from eventstore.compaction import Threshold
 from eventstore.errors import InvalidArgument
-from eventstore.history import check_limit
 from eventstore.types import Compaction, Message
 
 logger = logging.getLogger("eventstore")
@@ -28,32 +27,20 @@ class AsyncCompactor:
     """The compaction of one session: its function, its threshold, and whether one is running."""
 
     def __init__(self, store: AsyncStore, name: str) -> None:
+        self.threshold = Threshold(store.compacting, name)
         self._store = store
         self._name = name
         self._function: Callable[[list[Message]], Any] | None = None
-        self._threshold: int | None = None
         self._ends: Signal | None = None  # of the compaction that runs
         self._calls: Calls | None = None  # what it runs on
         self._runner: object | None = None  # its task
-        self._wait_for = 0  # the estimate below which no automatic try is made
 
     def set_function(self, function: Callable[[list[Message]], Any] | None) -> None:
         """Registers the compact function, `None` for none."""
         if function is not None and not callable(function):
             raise InvalidArgument(f"a compact function is a callable, not {function!r}")
         self._function = function
-        self._wait_for = 0
-
-    def set_threshold(self, tokens: int | None) -> None:
-        """Sets the estimate above which an append compacts, `None` for never."""
-        if tokens is not None:
-            check_limit("tokens", tokens, 0)
-        self._threshold = tokens
-        self._wait_for = 0
-        if tokens is None:
-            self._store.compacting.discard(self._name)
-        else:
-            self._store.compacting.add(self._name)
+        self.threshold.forget_tries()
 
     async def compact(self, leaf_id: str | None) -> Compaction | None:
         """Compacts now. Raises what the function raises, `InvalidCompaction`, `UnknownMessage`, `InvalidArgument`."""
@@ -73,19 +60,15 @@ class AsyncCompactor:
 
     async def compact_if_due(self) -> None:
         """Compacts when the estimate is above the threshold. A failure is logged, and changes nothing."""
-        function, threshold = self._function, self._threshold
-        if function is None or threshold is None:
+        function = self._function
+        if function is None or not self.threshold.is_set():
             return
         try:
             estimate = await self._estimate()
-            if estimate <= threshold:
-                self._wait_for = 0
-            elif estimate >= self._wait_for and self._running() is None:
-                growth = max(1, threshold // RETRY_GROWTH)
-                self._wait_for = estimate + growth
+            if self.threshold.is_due(estimate) and self._running() is None:
+                self.threshold.tried(estimate)
                 await self._alone(function, None)
-                estimate = await self._estimate()
-                self._wait_for = 0 if estimate <= threshold else estimate + growth
+                self.threshold.tried(await self._estimate())
         except Exception:
             logger.exception("session %r: an automatic compaction failed; nothing was changed", self._name)
 

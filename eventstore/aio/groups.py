@@ -50,9 +50,14 @@ def run(job: Job[Any], line: Line) -> list[Job[Any]]:
             group.append(another)
         _run_each(group, store, have_waited=True)
     except BaseException:  # noqa: BLE001 - each tells it itself
+        store.end_all(0, _Failed())
         _run_each(group, store)
     else:
-        _run_together(group, line, store)
+        try:
+            _run_together(group, line, store)
+        except BaseException:  # between two writes: the thread tells it all of the group
+            store.end_all(0, _Failed())
+            raise
     return group
 
 

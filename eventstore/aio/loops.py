@@ -97,7 +97,7 @@ class AsyncioLoop:
         try:
             await job.waiter
         except asyncio.CancelledError:
-            if not (cancellable and job.claim(False)):
+            if not (cancellable and job.claim()):
                 await self._end_of(job)
             raise
         return job.result()
@@ -178,7 +178,7 @@ class TrioLoop:
         threads.submit(job)
 
         def abort(_raise: object) -> Any:
-            return lowlevel.Abort.SUCCEEDED if cancellable and job.claim(False) else lowlevel.Abort.FAILED
+            return lowlevel.Abort.SUCCEEDED if cancellable and job.claim() else lowlevel.Abort.FAILED
 
         await lowlevel.wait_task_rescheduled(abort)
         return job.result()
@@ -189,7 +189,9 @@ class TrioLoop:
 
     def _wake_tasks(self, jobs: list[Job[Any]]) -> None:
         for job in jobs:
-            self._trio.lowlevel.reschedule(job.waiter)
+            if not job.is_done:  # a thread that was struck may answer twice
+                job.is_done = True
+                self._trio.lowlevel.reschedule(job.waiter)
 
     def call_from_thread(self, function: Callable[..., Any], *arguments: object) -> Any:
         return self._trio.from_thread.run(result_of, function, *arguments, trio_token=self._token)

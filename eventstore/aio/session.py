@@ -175,7 +175,7 @@ class AsyncSession(AsyncReadableSession):
 
     def compact_after(self, tokens: int | None) -> Self:
         """As `Session.compact_after`. Cancelled while it compacts, an append has happened, and no compaction."""
-        self._compactor.set_threshold(tokens)
+        self._compactor.threshold.set(tokens)
         return self
 
     async def compact(self, *, leaf_id: str | None = None) -> Compaction | None:

@@ -12,7 +12,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from math import inf
 from queue import SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -26,22 +27,37 @@ R = TypeVar("R")
 class Job(Generic[R]):
     """A call on its way through a thread and back. `store`: whose transaction it may share with other jobs, if any."""
 
-    __slots__ = ("_call", "_error", "_value", "claim", "is_done", "since", "store", "waiter")
+    __slots__ = ("_call", "_claims", "_error", "_value", "has_begun", "is_done", "since", "store", "waiter")
 
     def __init__(self, call: Callable[[], R], store: Store | None = None) -> None:
         self._call = call
+        self._claims: list[int] = []  # the threads that asked for it
         self._value: Any = None
         self._error: BaseException | None = None
-        self.claim: Callable[[bool], bool] = threading.Lock().acquire
-        """`claim(False)` is true for one caller: for the thread that will run it, or for who cancels it before."""
         self.store = store
         self.since = time.monotonic()
         self.waiter: Any = None  # what the loop wakes
+        self.has_begun = False
         self.is_done = False  # as the loop knows
+
+    def claim(self) -> bool:
+        """Whether it is this thread's: to run it there, or to cancel it. It is of the one that asks first."""
+        claims, me = self._claims, threading.get_ident()
+        claims.append(me)
+        return claims[0] == me
+
+    def is_claimed(self) -> bool:
+        """Whether it is this thread's already."""
+        return self._claims[:1] == [threading.get_ident()]
+
+    def let_go(self) -> None:
+        """Makes it nobody's again."""
+        self._claims = []
 
     def run(self) -> BaseException | None:
         """Makes the call, and keeps what it gives. Returns what it raised, which is kept too."""
         try:
+            self.has_begun = True
             self._value, self._error = self._call(), None
         except BaseException as error:  # noqa: BLE001 - it is the caller's
             self._error = error
@@ -64,56 +80,83 @@ class Job(Generic[R]):
 
 
 class Line:
-    """The jobs that wait, in their order."""
+    """The jobs that wait, in their order.
+
+    An exception can strike a thread between any two steps (one that another thread sets there, or for want of memory).
+    So no job is ever known to a thread alone: it is claimed where it waits, and among those that aren't done until it
+    is.
+    """
 
     def __init__(self) -> None:
-        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._back: list[Job[Any] | None] = []  # one that was looked at, and put back
-        self._counting = threading.Lock()
-        self._unfinished = 0  # jobs that wait or run
+        self._jobs: deque[Job[Any]] = deque()
+        self._calls: SimpleQueue[None] = SimpleQueue()  # one for each job at least: to look again
+        self._taking = threading.Lock()
+        self._unfinished: dict[Job[Any], None] = {}  # those that wait or run
+        self._is_ended = False
 
-    def put(self, job: Job[Any]) -> int:
-        """Adds a job behind the others. Returns how many aren't done, with this one."""
-        with self._counting:
-            self._unfinished += 1
-            unfinished = self._unfinished
-        self._queue.put(job)
-        return unfinished
+    def put(self, job: Job[Any]) -> None:
+        """Adds a job behind the others."""
+        self._unfinished[job] = None
+        self._jobs.append(job)
+        self._calls.put(None)
 
     def end(self) -> None:
         """Ends the threads that take from it, behind the last job."""
-        self._queue.put(None)
+        self._is_ended = True
+        self._calls.put(None)
 
-    def finished(self, count: int) -> None:
-        """Notes that so many jobs are done, or were cancelled."""
-        with self._counting:
-            self._unfinished -= count
+    def finished(self, jobs: Iterable[Job[Any]]) -> None:
+        """Notes that they are done."""
+        for job in jobs:
+            self._unfinished.pop(job, None)
 
-    def is_idle(self) -> bool:
-        """Whether none waits or runs."""
-        return self._unfinished == 0
+    def unfinished(self) -> int:
+        """How many wait or run."""
+        return len(self._unfinished)
 
     def take(self) -> Job[Any] | None:
         """The next job that nobody cancelled: waits for one. `None` at the end."""
-        while (job := self._back.pop() if self._back else self._queue.get()) is not None:
-            if job.claim(False):
+        while True:
+            is_ended = self._is_ended
+            if (job := self._next()) is not None:
                 return job
-            self.finished(1)
-        self.end()  # for the other threads
-        return None
+            if is_ended:
+                self._calls.put(None)  # for the other threads
+                return None
+            self._calls.get()
 
     def take_sharing(self, store: Store, before: float = inf) -> Job[Any] | None:
         """The next job, if it waits already (since `before`) and may share a transaction of `store`. For one thread's
         line."""
-        while self._back or not self._queue.empty():
-            job = self._back.pop() if self._back else self._queue.get()
-            if job is None or job.store is not store or job.since > before:
-                self._back.append(job)
-                break
-            if job.claim(False):
-                return job
-            self.finished(1)
+        return self._next(store, before)
+
+    def _next(self, store: Store | None = None, before: float = inf) -> Job[Any] | None:
+        with self._taking:
+            while self._jobs:
+                job = self._jobs[0]
+                if store is not None and (job.store is not store or job.since > before):
+                    return None
+                if job in self._unfinished and job.claim():
+                    self._jobs.popleft()
+                    return job
+                self._unfinished.pop(job, None)
+                self._jobs.popleft()
         return None
+
+    def fail(self, error: BaseException) -> list[Job[Any]]:
+        """After an exception has struck the thread that calls this: the jobs that it had begun have failed, and are
+        returned; those that it had only taken wait again."""
+        begun: list[Job[Any]] = []
+        with self._taking:
+            for job in [job for job in reversed(list(self._unfinished)) if job.is_claimed()]:
+                if job.has_begun:
+                    job.fail(error)
+                    begun.append(job)
+                    continue
+                if job not in self._jobs:
+                    self._jobs.appendleft(job)
+                job.let_go()
+        return begun[::-1]
 
 
 Run: TypeAlias = Callable[[Job[Any], Line], list[Job[Any]]]
@@ -139,22 +182,31 @@ class Threads:
         weakref.finalize(self, self._line.end).atexit = False  # then all threads are waited for, too
 
     def submit(self, job: Job[Any]) -> None:
-        """Hands a job over. Called in one thread only. Raises `StoreClosed` after `shutdown()`."""
+        """Hands a job over. Called in one thread only. Raises `StoreClosed` after `shutdown()`, and as `begin`."""
         if self._is_closed:
             raise StoreClosed("the store was closed meanwhile: open it again")
-        if self._line.put(job) > len(self._threads) < self._most:
-            self._begin_one()
+        if self._line.unfinished() >= len(self._threads) < self._most:
+            self.begin()
+        self._line.put(job)
 
     def is_idle(self) -> bool:
         """Whether all that was handed over is done."""
-        return self._line.is_idle()
+        return not self._line.unfinished()
 
-    def _begin_one(self) -> None:
+    def begin(self) -> None:
+        """Begins a thread more. Where the system gives none, those that there are do the work; `RuntimeError` is raised
+        when there are none."""
         name = f"{self._name}_{len(self._threads)}"
         thread = threading.Thread(target=_serve, args=(self._line, *self._work), name=name, daemon=True)
         _serving[thread] = self._line
-        thread.start()
-        self._threads.append(thread)
+        try:
+            thread.start()
+        except RuntimeError:
+            del _serving[thread]
+            if not self._threads:
+                raise
+        else:
+            self._threads.append(thread)
 
     def shutdown(self) -> None:
         """Ends the threads, and waits until all that was handed over is done."""
@@ -165,12 +217,26 @@ class Threads:
 
 
 def _serve(line: Line, answer: Callable[[list[Job[Any]]], object], run: Run) -> None:
+    done: list[Job[Any]] = []
+    struck: BaseException | None = None
     try:
-        while (job := line.take()) is not None:
-            done = run(job, line)
-            line.finished(len(done))
-            answer(done)
-            del job, done  # what waits for the next one keeps nothing
+        while True:
+            try:
+                if struck is not None:
+                    line.finished(done)
+                    done = [*done, *line.fail(struck)]
+                    struck = None
+                while True:
+                    if done:
+                        line.finished(done)
+                        answer(done)
+                        done = []  # what waits for the next one keeps nothing
+                    if (job := line.take()) is None:
+                        return
+                    done = run(job, line)
+                    del job
+            except BaseException as error:  # noqa: BLE001 - of no job: those that it hit are told it
+                struck = error
     finally:
         _serving.pop(threading.current_thread(), None)
 

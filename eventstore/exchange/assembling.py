@@ -14,7 +14,7 @@ shown branch are settled here, for all in the same way:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Any, Final, TypeAlias
@@ -26,7 +26,7 @@ from eventstore.exchange.identities import Identities, content_id
 from eventstore.exchange.planting import Forest
 from eventstore.exchange.spool import Spool
 from eventstore.exchange.tools import Call, Pairs, Part, Place, Result, Said, pair, woven
-from eventstore.exchange.values import EPOCH, usable
+from eventstore.exchange.values import EPOCH, list_of, usable
 
 EMPTY: Final = "it is empty"
 
@@ -58,6 +58,27 @@ class Told:
     created_at: datetime | None = None
     left_out: str | None = None
     listed: Sequence[str] = ()
+
+
+def told_by_nesting(
+    messages: Sequence[Any], inside: str, told_of: Callable[[dict[str, Any], str | None], Told], skipped: list[Skipped]
+) -> Iterator[Told]:
+    """Messages that hold those which follow them under the key `inside`: in the file's order, each before those in it.
+
+    `told_of(message, above)` says what the file says of one; `above` is the id of the nearest one around it.
+    """
+    waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(messages)]
+    number = 0
+    while waiting:
+        found, above = waiting.pop()
+        number += 1
+        if not isinstance(found, dict):
+            skipped.append((f"message {number}", "it isn't an object"))
+            continue
+        told = told_of(found, above)
+        yield told
+        here = told.id if isinstance(told.id, str) else above
+        waiting += [(each, here) for each in reversed(list_of(found.get(inside)))]
 
 
 Words: TypeAlias = tuple[Sequence[Said], Any, Any]

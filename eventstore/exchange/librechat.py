@@ -19,10 +19,10 @@ Left out and named: messages without content, and what is no message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Told, assemble, told_by_nesting
 from eventstore.exchange.conversation import Conversation, Skipped
 from eventstore.exchange.elements import first_objects
 from eventstore.exchange.finding import Records
@@ -68,7 +68,7 @@ def _id_of(found: Mapping[str, Any]) -> Any:
 
 def _conversation(found: Mapping[str, Any], digest: str) -> Conversation:
     skipped: list[Skipped] = []
-    told = list(_told(found.get("messages"), skipped))
+    told = list(told_by_nesting(list_of(found.get("messages")), "children", _message, skipped))
     options = object_of(found.get("options"))
     models = [object_of(each.metadata).get("model") for each in told]
     model = options.get("model") or next((model for model in reversed(models) if model), None)
@@ -76,23 +76,6 @@ def _conversation(found: Mapping[str, Any], digest: str) -> Conversation:
     given = next(each for each in ids if usable(each))
     about = conversation_metadata(FORMAT, {**found}, model=model, held=_OF_THE_EXPORT)
     return assemble(f"{FORMAT}:{given}", about, told, current=None, skipped=skipped, digest=digest)
-
-
-def _told(messages: Any, skipped: list[Skipped]) -> Iterator[Told]:
-    """The messages in the file's order, each before those that are nested in it."""
-    waiting: list[tuple[Any, str | None]] = [(each, None) for each in reversed(list_of(messages))]
-    number = 0
-    while waiting:
-        found, above = waiting.pop()
-        number += 1
-        if not isinstance(found, dict):
-            skipped.append((f"message {number}", "it isn't an object"))
-            continue
-        nested = list_of(found.get("children"))
-        told = _message(found, above)
-        yield told
-        inside = told.id if isinstance(told.id, str) else above
-        waiting += [(each, inside) for each in reversed(nested)]
 
 
 def _message(found: dict[str, Any], above: str | None) -> Told:

@@ -26,7 +26,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
-from eventstore.exchange.assembling import EMPTY, Told, assemble
+from eventstore.exchange.assembling import EMPTY, Told, assemble, told_by_nesting
 from eventstore.exchange.conversation import (
     Conversation,
     Found,
@@ -116,7 +116,7 @@ def _whole(found: dict[str, Any], digest: str) -> Iterator[Conversation]:
     """A tree, or a message with its replies inside."""
     prompt = found["prompt"] if _is_tree(found) else found
     skipped: list[Skipped] = []
-    told = list(_nested(prompt, skipped))
+    told = list(told_by_nesting([prompt], "replies", _message, skipped))
     ids = (found.get(TREE), *(each.id for each in told[:1]), "unknown")
     given = next(each for each in ids if usable(each))
     about = without(found, {TREE, "prompt"}) if _is_tree(found) else {}
@@ -138,22 +138,6 @@ def _found(given: str, values: list[Value]) -> Found:
         yield _conversation(given, {}, [_message(each.value, None) for each in values], [], digest)
 
     return Found(f"{FORMAT}:{given}", (digest,), read)
-
-
-def _nested(prompt: Any, skipped: list[Skipped]) -> Iterator[Told]:
-    """The messages of a tree, each before its replies."""
-    waiting: list[tuple[Any, str | None]] = [(prompt, None)]
-    number = 0
-    while waiting:
-        found, above = waiting.pop()
-        number += 1
-        if not isinstance(found, dict):
-            skipped.append((f"message {number}", "it isn't an object"))
-            continue
-        told = _message(found, above)
-        yield told
-        inside = told.id if isinstance(told.id, str) else above
-        waiting += [(each, inside) for each in reversed(list_of(found.get("replies")))]
 
 
 def _first(found: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

@@ -27,7 +27,7 @@ from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.types import MessageInfo, Progress, SessionInfo
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
 MARK: Final = "eventstore.import"
 """The key of a session's metadata that says what was imported last: see `Noted`."""
@@ -38,8 +38,9 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
     """Writes `conversation` into the session that it names, and says what was stored, known and left out.
 
     A conversation without rows creates no session. Metadata of the session's own stays beside the export's, which win
-    where both have a key. `progress` counts what is new. Where the conversation has a digest and something is written,
-    it is noted in the metadata. Raises what `import_messages` raises; nothing of the conversation is stored then.
+    where both have a key. `progress` counts what is new. Where the conversation has a digest, it is noted in the
+    metadata when something is written, or when importers of another version noted one. Raises what `import_messages`
+    raises; nothing of the conversation is stored then.
     """
     if not conversation.rows:
         return ImportReport(imported=0, known=0, skipped=conversation.skipped)
@@ -53,7 +54,8 @@ def store(sessions: Sessions, conversation: Conversation, progress: Progress | N
         skipped = _summarize(session, conversation)
         before = session.get_metadata()
         after = _described(before, conversation.metadata)
-        if conversation.digest is not None and (report.imported or after != before):
+        changed = report.imported or after != before or _is_of_others(before.get(MARK))
+        if conversation.digest is not None and changed:
             after |= {MARK: _mark(session.info(), conversation.digest)}
         session.set_metadata(after)  # an equal one writes nothing
         shown = conversation.current if leaf is None or not conversation.aside else leaf["id"]
@@ -103,6 +105,12 @@ class Noted:
             and isinstance(mark.get("digest"), str)
             and mark.get("session") == info.session_id  # not a copy of one
         }
+
+
+def _is_of_others(mark: Any) -> bool:
+    """Whether importers of another version noted it: what it says of is read at each import, until it is noted anew."""
+    digest = mark.get("digest") if isinstance(mark, dict) else None
+    return isinstance(digest, str) and not digest.endswith(_VERSIONED)
 
 
 def _mark(info: SessionInfo, digest: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from eventstore import (
+    LATEST,
     AsyncReadableSession,
     AsyncSession,
     AsyncSessions,
@@ -161,6 +162,12 @@ def test_writes_answer(session: Any) -> None:
     assert session.append_message(message("x"), expected_leaf="a2").inserted
     with pytest.raises(LeafChanged):
         session.append_message(message("y"), expected_leaf="a2")
+    wrong: Any
+    for wrong in (3, LATEST, message("x")):
+        for append in (session.append_message, lambda given, **options: session.append_messages([given], **options)):
+            with pytest.raises(InvalidArgument, match=r"expected_leaf must be .*; not .*: give the id of"):
+                append(message("y"), expected_leaf=wrong)
+    assert session.get_message("y") is None
     assert session.update_message(message("none")) is None
     assert session.upsert_message(message("x", "new")).inserted is False
     assert session.get_message("x") == message("x", "new")

@@ -33,7 +33,7 @@ from tests.aio.at_once import Call, at_once, commits, slow_groups  # noqa: F401 
 from tests.aio.cancelled_blocks import can_be_written
 from tests.aio.face import LOOPS, run_on
 from tests.aio.kit import Kit
-from tests.crash.disk import Disk
+from tests.crash.disk import Disk, failing_syncs
 from tests.crash.test_failed_commits import what_a_crash_leaves
 from tests.laws.support import reads
 from tests.processes.running import running
@@ -215,21 +215,13 @@ def test_a_group_whose_commit_fails_is_undone_and_each_is_tried_alone(
     loop: str, path: Path, failures: int, lost: int
 ) -> None:
     kit = Kit(loop)
-    left = 0
-
-    def fail(operation: str, file: str) -> None:
-        nonlocal left
-        if operation == "sync" and left:
-            left -= 1
-            raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
 
     async def main(disk: Disk) -> None:
-        nonlocal left
         async with AsyncSessions(path) as sessions:
             heard = Heard()
             sessions.subscribe(heard)
             await sessions.session().append_message(message("a"))
-            disk.before, left = fail, failures
+            disk.before = failing_syncs(failures)
             results = await at_once(kit, sessions, appends(sessions, 4, "x" * 3_000))
             disk.before = None
             assert [type(each) for each in results] == [CannotOpen] * lost + [AppendResult] * (4 - lost)

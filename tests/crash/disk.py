@@ -12,6 +12,7 @@ import os
 import random
 from collections.abc import Callable
 from itertools import count
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -215,3 +216,16 @@ class File(apsw.VFSFile):
             super().xLock(level)
         except apsw.IOError:
             raise apsw.exception_for(apsw.SQLITE_BUSY) from None
+
+
+def failing_syncs(number: float = inf) -> Callable[[str, str], None]:
+    """For a disk to call before each call: so many syncs fail."""
+    left = number
+
+    def fail(operation: str, _file: str) -> None:
+        nonlocal left
+        if operation == "sync" and left:
+            left -= 1
+            raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
+
+    return fail

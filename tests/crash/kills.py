@@ -135,22 +135,27 @@ def passages() -> Iterator[tuple[str, int]]:
 # ---- at a call into the file system
 
 
+def die_at(number: int) -> Callable[[str, str], None]:
+    """For a disk to call before each call: ends this process at that of this number."""
+    left = number
+
+    def count(_operation: str, _file: str) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            die()
+
+    return count
+
+
 def at_a_call(path: Path, name: str, number: int) -> bool:
     """Kills a writer before its call of that number, from opening to closing. False when it has no such call."""
     done = course(name)
     session_id = f"{name} {number}"
 
     def work(tell: Callable[[str], object]) -> None:
-        left = number
-
-        def count(_operation: str, _file: str) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                die()
-
         with Disk() as disk:
-            disk.before = count
+            disk.before = die_at(number)
             with Sessions(path) as sessions:
                 do(WORKS[name], sessions.session(session_id))
                 tell("returned")
@@ -169,17 +174,9 @@ def beside_another(path: Path, name: str, number: int) -> bool:
     waiting, going = os.pipe()
 
     def work(tell: Callable[[str], object]) -> None:
-        left = number
-
-        def count(_operation: str, _file: str) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                die()
-
         os.read(waiting, 1)
         with Disk() as disk, Sessions(path, durability="normal") as sessions:
-            disk.before = count
+            disk.before = die_at(number)
             WORKS[name].perform(sessions.session(session_id))
             disk.before = None
             tell("returned")

@@ -9,11 +9,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import apsw
 import pytest
 
 from eventstore import CannotOpen, EventStoreError, Sessions
-from tests.crash.disk import Disk
+from tests.crash.disk import Disk, failing_syncs
 from tests.unit.talk import ids, message
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -36,15 +35,7 @@ def test_a_commit_whose_sync_failed_does_not_come_back(tmp_path: Path, writes: i
     with Disk() as disk, Sessions(path) as sessions:
         session = sessions.session()
         session.append_message(message("a"))
-        left = 1
-
-        def fail_once(operation: str, file: str) -> None:
-            nonlocal left
-            if operation == "sync" and left:
-                left -= 1
-                raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
-
-        disk.before = fail_once
+        disk.before = failing_syncs(1)
         with pytest.raises(CannotOpen):
             session.append_messages([message(f"lost {number}", "x" * 3_000) for number in range(writes)])
         disk.before = None
@@ -59,12 +50,7 @@ def test_a_disk_that_goes_on_failing_raises_nothing_else(tmp_path: Path) -> None
     with Disk() as disk, Sessions(path) as sessions:
         session = sessions.session()
         session.append_message(message("a"))
-
-        def fail(operation: str, file: str) -> None:
-            if operation == "sync":
-                raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
-
-        disk.before = fail
+        disk.before = failing_syncs()
         for number in range(3):
             with pytest.raises(EventStoreError, match="check the disk"):
                 session.append_message(message(f"lost {number}"))

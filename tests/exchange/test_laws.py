@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventstore import Message, Sessions
-from eventstore.exchange import FORMATS, InvalidExport, format_of
+from eventstore.exchange import FORMATS, InvalidExport, format_of, store
 from eventstore.exchange.files import import_file
 from eventstore.exchange.store import Noted
+from tests.exchange.found import found, recorded
 from tests.exchange.laws import (
     EARLIER,
     FOLDER,
@@ -100,13 +101,39 @@ def test_what_is_read_is_stored_and_a_second_import_says_nothing(sessions: Sessi
     assert sessions.verify().ok
 
 
+def unread(sessions: Sessions, sample: Sample) -> set[str]:
+    """The sessions of the conversations that an import of a sample needn't read."""
+    noted = Noted(sessions)
+    return {name for found in format_of(sample.path).find([sample.path]) for name in noted.unchanged(found) or {}}
+
+
+def unread_then(sessions: Sessions, sample: Sample) -> set[str]:
+    """Those that it needn't read once it has been imported."""
+    return set() if sample.file in READ_AGAIN else {info.session_id for info in sessions.list_sessions()}
+
+
 @by_sample
 def test_what_is_unchanged_is_not_read_again(sessions: Sessions, sample: Sample) -> None:
     list(import_file(sessions, sample.path))
-    format, noted = format_of(sample.path), Noted(sessions)
-    unread = {name for found in format.find([sample.path]) for name in noted.unchanged(found) or {}}
-    stored = {info.session_id for info in sessions.list_sessions()}
-    assert unread == (set() if sample.file in READ_AGAIN else stored)
+    assert unread(sessions, sample) == unread_then(sessions, sample)
+
+
+@by_sample
+def test_what_earlier_importers_stored_is_read_again_once(
+    sessions: Sessions, sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(store, "_VERSIONED", f"/{store.VERSION - 1}")
+        list(import_file(sessions, sample.path))
+    assert unread(sessions, sample) == set()
+    list(import_file(sessions, sample.path))
+    assert unread(sessions, sample) == unread_then(sessions, sample)
+    check_silent(sessions, sample.path)
+
+
+def test_importers_that_find_other_things_are_another_version() -> None:
+    """Else what they find anew stays unfound in files that were imported before. See `tests.exchange.found`."""
+    assert recorded() == found()
 
 
 READ_AGAIN = (

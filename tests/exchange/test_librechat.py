@@ -90,9 +90,9 @@ def test_deep_nesting_is_no_recursion() -> None:
     inner: dict[str, Any] = {}
     for number in range(levels):
         inner = {"messageId": f"m{number}", "text": "x", "children": [inner] if inner else []}
-    told = list(librechat._told([inner], []))
-    assert len(told) == levels
-    assert told[0].id == f"m{levels - 1}"
+    read = librechat._conversation({"conversationId": "c", "messages": [inner]}, "")
+    assert len(read.rows) == levels
+    assert read.rows[0].message["id"] == f"m{levels - 1}"
 
 
 def test_several_conversations_and_what_is_none(tmp_path: Path) -> None:

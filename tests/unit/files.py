@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from eventstore import Sessions
@@ -21,6 +23,16 @@ def patch(path: Path, offset: int, data: bytes) -> None:
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(data)
+
+
+def put_back(older: Path, path: Path) -> None:
+    """SQLite's own way to put an older state in the place of a newer one, which is a commit."""
+    with (
+        closing(apsw.Connection(str(older))) as source,
+        closing(apsw.Connection(str(path))) as target,
+        target.backup("main", source, "main") as backup,
+    ):
+        backup.step()
 
 
 def refused(path: Any, error: type[Exception], **options: Any) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from eventstore import Event, Message, MessageInfo, Session
+from eventstore import Event, Message, MessageInfo, Session, Sessions
 
 
 def message(message_id: str, text: str = "", **fields: Any) -> Message:
@@ -24,6 +25,20 @@ def reply(message_id: str, text: str, state: str = "streaming") -> Message:
 def chain(session: Session, *message_ids: str, parent_id: str | None = None) -> None:
     """Appends messages one behind the other, the first of them under `parent_id`."""
     session.append_messages([message(each) for each in message_ids], parent_id=parent_id)
+
+
+@functools.cache
+def sized_path(length: int, run: int) -> tuple[Session, list[str], list[int]]:
+    """A path of messages of many sizes over several chains of `run` messages, with the sizes. Nobody writes to it."""
+    session = Sessions().session()
+    names = [f"m{n}" for n in range(length)]
+    with session.sessions.transaction():
+        for n, name in enumerate(names):
+            parent_id = names[n - 1] if n else None
+            if n and n % run == 0:
+                session.append_message(message(f"beside {name}"), parent_id=parent_id)
+            session.append_message(message(name, "x" * (n * 37 % 101)), parent_id=parent_id)
+    return session, names, [info.bytes for info in session.get_history_row_stats()]
 
 
 def ids(found: Iterable[Message | MessageInfo]) -> list[str]:

@@ -18,6 +18,7 @@ from eventstore import EventStoreError, LeafChanged, Session, Sessions, StoreFul
 from eventstore.heads import KeptHeads
 from tests.keeping import Stale, Uses, watch
 from tests.processes.kept import SHORT_TAIL, Keeper, interrupts
+from tests.unit.files import put_back
 from tests.unit.talk import message
 
 Change = Callable[[Sessions, Path], object]
@@ -77,16 +78,10 @@ def _begin_the_wal_anew(store: Sessions, path: Path) -> None:
 
 
 def _put_back(store: Sessions, path: Path) -> None:
-    """SQLite's own way to put an older state in the place of a newer one, which is a commit."""
     older = path.with_name("older.db")
     store.backup(older)
     append_two(store.session())
-    with (
-        closing(apsw.Connection(str(older))) as source,
-        closing(apsw.Connection(str(path))) as target,
-        target.backup("main", source, "main") as backup,
-    ):
-        backup.step()
+    put_back(older, path)
 
 
 def _write_attached(store: Sessions, path: Path) -> None:

@@ -6,6 +6,7 @@ be found by who reads what others committed under the same numbers.
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,8 +15,9 @@ from unittest.mock import patch
 
 import pytest
 
-from eventstore import Session, Sessions, StoreFull, driver
+from eventstore import Message, Session, Sessions, StoreFull, driver
 from tests.keeping import watch
+from tests.unit.files import put_back
 from tests.unit.talk import message, reply
 
 MANY = 100  # messages: a sum is kept some way behind the leaf
@@ -154,3 +156,54 @@ def test_texts_of_an_undone_version_are_forgotten(sessions: Sessions) -> None:
     assert session.get_message("r") == reply("r", LONG + kept)
     assert uses.texts >= 4
     assert sessions.verify().problems == ()
+
+
+# ---- an older state that is put back under an open store
+
+
+def with_image(letter: str, text: str) -> Message:
+    """A reply with an image, which is taken out of its text."""
+    url = "data:image/png;base64," + base64.b64encode(letter.encode() * 3_000).decode()
+    image = {"type": "file", "mediaType": "image/png", "url": url}
+    return {"id": "r", "role": "assistant", "parts": [image, {"type": "text", "text": text}]}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "next"),
+    [
+        (reply("r", f"{LONG} one two"), reply("r", f"{LONG}x"), reply("r", f"{LONG} one two three")),
+        (reply("r", f"{LONG} one two"), reply("r", f"{LONG}xxxxxxxx"), reply("r", f"{LONG} one two three")),
+        (with_image("a", LONG), with_image("b", LONG), with_image("a", f"{LONG} and more")),
+    ],
+    ids=["a shorter text", "a text of that length", "another image"],
+)
+def test_a_text_is_not_gone_on_from_where_another_has_its_number(
+    ours: Message, theirs: Message, next: Message, tmp_path: Path
+) -> None:
+    path = tmp_path / "store.db"
+    with Sessions(path, durability="normal") as store, Sessions(path, durability="normal") as other:
+        session = store.session()
+        session.append_message(reply("r", "begins"))
+        store.backup(tmp_path / "older.db")
+        session.update_message(ours)
+        put_back(tmp_path / "older.db", path)
+        other.session().update_message(theirs)
+        session.update_message(next)
+        assert session.get_message("r") == next
+        assert store.verify().problems == ()
+
+
+@pytest.mark.parametrize("more", [0, 1, 10])
+def test_a_sum_does_not_hold_where_others_have_the_numbers_of_its_events(more: int, tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with Sessions(path, durability="normal") as store, Sessions(path, durability="normal") as other:
+        session = store.session()
+        fork(session)
+        store.backup(tmp_path / "older.db")
+        append_many(session, "a longer text")
+        session.token_estimate()
+        put_back(tmp_path / "older.db", path)
+        append_many(other.session(), "short")
+        for number in range(more):
+            other.session().append_message(message(f"more {number}"))
+        assert session.token_estimate() == sum(info.token_estimate for info in session.get_history_row_stats())

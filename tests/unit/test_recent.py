@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,21 +13,7 @@ from hypothesis import strategies as st
 
 from eventstore import InvalidArgument, Session, Sessions, UnknownMessage, estimate_tokens, totals
 from eventstore.testing import same_json, writes
-from tests.unit.talk import chain, ids, message
-
-
-@functools.cache
-def sized_path() -> tuple[Session, list[str], list[int]]:
-    """A path of four hundred messages of many sizes over several chains, with those sizes. Nobody writes to it."""
-    session = Sessions().session()
-    names = [f"m{n}" for n in range(400)]
-    with session.sessions.transaction():
-        for n, name in enumerate(names):
-            parent_id = names[n - 1] if n else None
-            if n and n % 37 == 0:
-                session.append_message(message(f"beside {name}"), parent_id=parent_id)
-            session.append_message(message(name, "x" * (n * 37 % 101)), parent_id=parent_id)
-    return session, names, [info.bytes for info in session.get_history_row_stats()]
+from tests.unit.talk import chain, ids, message, sized_path
 
 
 def fitting(sizes: list[int], max_bytes: int | None, max_messages: int | None) -> int:
@@ -49,7 +34,7 @@ def fitting(sizes: list[int], max_bytes: int | None, max_messages: int | None) -
 def test_the_longest_end_of_a_path_that_fits_both_limits(
     data: st.DataObject, max_messages: int | None, leaf: int, before: int | None
 ) -> None:
-    session, names, sizes = sized_path()
+    session, names, sizes = sized_path(400, 37)
     end = leaf + 1 if before is None or before > leaf else before
     asked: dict[str, Any] = {"leaf_id": names[leaf], "before": names[end] if end <= leaf else None}
     some = data.draw(st.integers(1, end), label="messages that are to fit just so")
@@ -92,7 +77,7 @@ def test_an_empty_session_has_an_empty_recent_history(sessions: Sessions, sessio
 
 
 def test_pages_backwards_meet_without_a_gap() -> None:
-    session, names, _ = sized_path()
+    session, names, _ = sized_path(400, 37)
     limits: tuple[dict[str, Any], ...] = ({"max_messages": 7}, {"max_bytes": 900}, {"max_messages": 300})
     for asked in limits:
         found: list[str] = []

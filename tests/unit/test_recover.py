@@ -59,7 +59,7 @@ class Written:
                 session.set_metadata({"title": name})
                 path_infos = session.get_history_row_stats()
                 session.add_compaction(f"what {name} said", path_infos[0].id, path_infos[2].id)
-            sessions.session("gone").append_message(message("g"))
+            sessions.session("gone").append_message(self.note(message("g")))
             sessions.delete_session("gone")
         self.raw = path.read_bytes()
 

@@ -190,6 +190,20 @@ def test_where_it_cannot_be_made_longer_commits_go_on(path: Path, number: int) -
         assert sessions.verify().ok
 
 
+def test_where_files_cannot_be_written_at_a_place_no_commit_is_looked_at(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[object] = []
+    monkeypatch.delattr(os, "pwrite")
+    monkeypatch.setattr(wal._Ahead, "__call__", lambda ahead: looked.append(ahead))
+    with Sessions(path) as sessions:
+        for number in range(10):
+            appended(sessions, number)
+        assert size(path) == used(path)
+        assert len(ids(sessions.session().get_history())) == 10
+    assert looked == []
+
+
 def test_of_a_disk_that_is_nearly_full_nothing_is_taken(path: Path) -> None:
     with Sessions(path) as sessions, patch.object(wal, "FREE_BYTES", 2**62):
         for number in range(60):

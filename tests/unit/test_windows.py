@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eventstore import InvalidArgument, Message, Session, Sessions, UnknownMessage
-from tests.unit.talk import chain, ids, message
+from tests.unit.talk import chain, ids, message, sized_path
 
 
 def ladder(session: Session, rungs: int) -> list[str]:
@@ -37,19 +36,6 @@ Shape = Callable[[Session, int], list[str]]
 # ---- how large a window is
 
 
-@functools.cache
-def sized_path() -> tuple[Session, list[str], list[int]]:
-    """A path of seventy messages of many sizes, over several chains, with those sizes. Nobody writes to it."""
-    session = Sessions().session()
-    names = [f"m{n}" for n in range(70)]
-    for n, name in enumerate(names):
-        parent_id = names[n - 1] if n else None
-        if n and n % 9 == 0:
-            session.append_message(message(f"beside {name}"), parent_id=parent_id)
-        session.append_message(message(name, "x" * (n * 37 % 101)), parent_id=parent_id)
-    return session, names, [info.bytes for info in session.get_history_row_stats()]
-
-
 def expected_batches(names: list[str], sizes: list[int], count: int, budget: int) -> list[list[str]]:
     """As many as fit both limits, and at least one."""
     batches: list[list[str]] = []
@@ -73,7 +59,7 @@ def expected_batches(names: list[str], sizes: list[int], count: int, budget: int
 def test_batches_are_as_full_as_both_limits_let_them_be(
     count: int, budget: int, backwards: bool, leaf: int, before: int | None
 ) -> None:
-    session, names, sizes = sized_path()
+    session, names, sizes = sized_path(70, 9)
     end = leaf + 1 if before is None or before > leaf else before
     if before is not None and before > leaf:
         with pytest.raises(InvalidArgument, match="isn't on the path"):
