@@ -47,15 +47,18 @@ class _Ahead:
         self._pages = 0  # that the last commit left in the WAL
         self._size = 0  # of the file, as far as it is known
 
-    def note(self, connection: apsw.Connection, pages: int) -> None:
-        """Told of each commit."""
-        if not self._pages and hasattr(os, "pwrite") and connection.pragma("synchronous") >= _FULL:
+    def note(self, connection: apsw.Connection, pages: int) -> bool:
+        """Told of each commit. False when it need not be told of others: they aren't synced, or can't be prepared."""
+        if not self._pages:
+            if not hasattr(os, "pwrite") or connection.pragma("synchronous") < _FULL:
+                return False
             self._frame = connection.pragma("page_size") + _FRAME_HEADER
             self._wal = _identity(self._wal_path) if _identity(self._path) == self._opened else None
             connection.set_commit_hook(self)
         elif pages < self._pages:  # the WAL began anew: another process may have cut it off
             self._size = 0
         self._pages = pages
+        return True
 
     def __call__(self) -> bool:
         used = self._pages * self._frame
@@ -96,12 +99,13 @@ class _Checkpoints:
     """
 
     def __init__(self, busy_milliseconds: int, ahead: _Ahead) -> None:
-        self._ahead = ahead
+        self._ahead: _Ahead | None = ahead
         self._busy_milliseconds = busy_milliseconds
         self._restart_at = RESTART_PAGES
 
     def __call__(self, connection: apsw.Connection, _schema: str, pages: int) -> int:
-        self._ahead.note(connection, pages)
+        if self._ahead is not None and not self._ahead.note(connection, pages):
+            self._ahead = None
         if pages < WAL_PAGES:
             self._restart_at = RESTART_PAGES
         elif pages < self._restart_at:
