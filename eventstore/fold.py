@@ -8,9 +8,8 @@ something must read them, so that a batch costs little more than its rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
 
-from eventstore import heads, log, summaries, tree
+from eventstore import heads, identities, log, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.heads import Head, KeptHeads
 from eventstore.log import Envelope, Run
@@ -78,8 +77,7 @@ class Fold:
         )
         if hashes is None:
             hashes = log.hash_ids(begin.session, run.ids)
-        rows = zip(hashes, seqs, repeat(chain, len(seqs)), strict=True)
-        self._connection.executemany(_INSERT_IDENTITY, rows)
+        identities.add_run(self._connection, hashes, seqs, chain)
         self._has_grown(head, chain, seqs[-1], len(seqs), sum(run.bytes), sum(run.tokens))
 
     def apply_all(self, envelopes: Iterable[Envelope]) -> None:
@@ -277,7 +275,7 @@ class Fold:
 
 
 _INSERT_MESSAGE = "INSERT INTO message VALUES(?,?,?,?,?)"
-_INSERT_IDENTITY = "INSERT INTO identity VALUES(?,?,?)"
+_INSERT_IDENTITY = identities.INSERT_ONE
 
 
 _APPLY = {
