@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from eventstore import codec, log, messages, tree
 from eventstore.clock import to_datetime
-from eventstore.drafting import Draft
+from eventstore.drafting import Draft, Drafts
 from eventstore.errors import InvalidArgument, LeafChanged, UnknownMessage
 from eventstore.store import Store
 from eventstore.tree import Position
@@ -18,6 +18,7 @@ from eventstore.types import (
     MessageLike,
     ParentId,
     Source,
+    results_of_new,
 )
 from eventstore.writing import Write
 
@@ -58,14 +59,14 @@ def append_messages(
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         found = type(given).__name__
         raise InvalidArgument(f"messages must be an iterable of messages, not {found}: put one message in a list")
-    batch = list(store.drafting.new_drafts(given, source))
-    overlays = sum(codec.is_overlay_id(draft.id) for draft in batch)
+    batch = store.drafting.new_drafts(given, source)
+    overlays = codec.count_overlay_ids(batch.ids)
     if overlays == len(batch):
         store.database.check_writable()
         return [answer_overlay(draft) for draft in batch]
     with Write(store, name) as write, write:
         appending = Appending(write, parent_id, expected_leaf)
-        if not overlays and appending.are_new(batch):  # what most batches are
+        if not overlays and appending.are_new(batch.ids):  # what most batches are
             return appending.append_run(batch)
         return appending.append_all(batch)
 
@@ -94,9 +95,8 @@ class Appending:
         self._expected = expected_leaf
         self._hashes: list[int] | None = None  # of a batch of new messages, which goes in as one run
 
-    def are_new(self, drafts: Sequence[Draft]) -> bool:
+    def are_new(self, ids: Sequence[str]) -> bool:
         """Whether none of a batch is known, as a look at the index tells for sure."""
-        ids = [draft.id for draft in drafts]
         if len(set(ids)) != len(ids):
             return False
         write = self._write
@@ -156,8 +156,8 @@ class Appending:
         """Appends drafts that are new, each on the one before."""
         if not run:
             return []
-        seqs = self._add(run)
-        return [AppendResult(True, draft.encoded.value, seq) for draft, seq in zip(run, seqs, strict=True)]
+        drafts = Drafts.of(run)
+        return results_of_new(drafts.values, self._add(drafts))
 
     def _add(self, run: Sequence[Draft]) -> range:
         write = self._write

@@ -63,6 +63,11 @@ def is_large(body: Encoded) -> bool:
     return body.size > deltas.SLICE_BYTES or bool(body.media)
 
 
+def is_any_large(sizes: Sequence[int], media: Iterable[tuple[Taken, ...]]) -> bool:
+    """`is_large` of any of many bodies, by their sizes and media."""
+    return max(sizes) > deltas.SLICE_BYTES or any(media)
+
+
 def place(connection: Connection, owner: int, body: Encoded) -> Placed:
     """Stores what of a body goes beside its event's row: slices of a long text, attachments."""
     first, *rest = deltas.slices(body.text)

@@ -2,13 +2,16 @@
 
 The text is compact JSON: no spaces, non-ASCII raw, lone surrogates escaped. A text is *plain* when orjson decodes it
 exactly; the others (integers over 64 bits, lone surrogates) carry the flag `STRICT` and are decoded by `strict`.
-What is written reads back equal: every text is decoded once when it is made, and compared with what was given.
+What is written reads back equal: every text is decoded once when it is made, and compared with what was given, unless
+that is known to be strings, lists and dicts of Python's own types.
 """
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from operator import itemgetter
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -16,7 +19,7 @@ import orjson
 
 from eventstore import media, strict
 from eventstore.errors import InvalidMessage
-from eventstore.hashing import blake2b
+from eventstore.hashing import blake2b, hash_each, to_integers
 from eventstore.media import Taken
 from eventstore.types import Message, MessageLike
 
@@ -47,68 +50,91 @@ def _encode_strictly(value: Any) -> Encoded:
     return Encoded(text, strict.decode(text), size, STRICT)
 
 
-_MAYBE_DEEP = 2 * strict.MAX_DEPTH  # bytes: each level takes two
-
-
-def _is_too_deep(data: bytes, decoded: Any) -> bool:
-    """Whether it is nested deeper than `strict.MAX_DEPTH`: looked at only where so many brackets open."""
-    return data.count(b"{") + data.count(b"[") > strict.MAX_DEPTH and strict.too_deep(decoded)
-
-
 _AS_IT_IS = orjson.OPT_PASSTHROUGH_SUBCLASS  # an OrderedDict has an order of its own
 
 
 def encode(value: Any) -> Encoded:
     """`value` as JSON. Raises `NotSerializable` naming the place of what JSON can't hold."""
     try:
-        data = orjson.dumps(value, option=_AS_IT_IS)
+        data = orjson.dumps(value, option=_AS_IT_IS)  # refuses 255 levels: what passes isn't nested too deep
         decoded = orjson.loads(data)
         # The comparison refuses what orjson changes in silence: NaN, UUIDs, dates, enums, dataclasses.
-        if decoded == value and not (len(data) > _MAYBE_DEEP and _is_too_deep(data, decoded)):
+        if decoded == value:
             return tuple.__new__(Encoded, (data.decode(), decoded, len(data), 0, ()))  # half of what Encoded() takes
     except (TypeError, ValueError, RecursionError):
         pass
     return _encode_strictly(value)
 
 
-def encode_together(values: Sequence[Any]) -> list[Encoded] | None:
-    """`encode` of each, by one decoding of all; `None` where one of them needs a closer look."""
+class Together(NamedTuple):
+    """Values that were encoded together, by columns. All are plain, and nothing was taken out of them."""
+
+    texts: list[str]
+    values: list[Any]
+    sizes: list[int]
+
+    def each(self) -> Iterator[Encoded]:
+        """One by one."""
+        rows = zip(self.texts, self.values, self.sizes, repeat(0), repeat(()), strict=False)
+        return map(tuple.__new__, repeat(Encoded), rows)
+
+
+def encode_together(values: Sequence[Any], *, exact: bool = False) -> Together | None:
+    """`encode` of each, by one decoding of all; `None` where one of them needs a closer look.
+
+    They need not be compared where they are known to be `exact`: strings, lists and dicts of Python's own types.
+    """
     texts: list[str] = []
     sizes: list[int] = []
-    dumps = orjson.dumps
     try:
-        for value in values:
-            data = dumps(value, option=_AS_IT_IS)  # let go at once: many that are kept break up the heap
-            texts.append(data.decode())
+        for data in map(orjson.dumps, values, repeat(None), repeat(_AS_IT_IS)):
+            texts.append(data.decode())  # and let go at once: many that are kept break up the heap
             sizes.append(len(data))
         decoded = orjson.loads(f"[{','.join(texts)}]")
-        if decoded != [*values]:
-            return None
+        return Together(texts, decoded, sizes) if exact or decoded == [*values] else None
     except (TypeError, ValueError, RecursionError):
         return None
-    if any(size > _MAYBE_DEEP and strict.too_deep(value) for size, value in zip(sizes, decoded, strict=True)):
-        return None
-    new = tuple.__new__
-    return [new(Encoded, (text, value, size, 0, ())) for text, value, size in zip(texts, decoded, sizes, strict=True)]
 
 
 def is_plain_text(value: Any) -> bool:
-    """Whether what was given is a message that `check_message` passes, and `media.may_hold` rules out: one with an id,
-    a role, and parts of a type and a text. Its JSON doesn't tell: that of a dataclass is an object's, too."""
-    if type(value) is not dict or type(value.get("parts")) is not list:
+    """Whether what was given is a message that `check_message` passes, and `media.may_hold` rules out: one with an id
+    and a role in ASCII, and parts of a type and a text. Its JSON doesn't tell: that of a dataclass is an object's, too.
+    """
+    if type(value) is not dict:
         return False
-    id, role = value.get("id"), value.get("role")
-    if type(id) is not str or type(role) is not str or not id or not role:
-        return False
-    for part in value["parts"]:
-        if (
-            type(part) is not dict
-            or len(part) != 2
-            or type(part.get("text")) is not str
-            or type(part.get("type")) is not str
-        ):
+    try:
+        id, role, parts = value["id"], value["role"], value["parts"]
+        if type(id) is not str or type(role) is not str or not (id and role and id.isascii() and role.isascii()):
             return False
+        if type(parts) is not list:
+            return False
+        for part in parts:
+            if type(part) is not dict or len(part) != 2:
+                return False
+            if type(part["type"]) is not str or type(part["text"]) is not str:
+                return False
+    except KeyError:
+        return False
     return True
+
+
+def are_plain_texts(values: Sequence[Any]) -> bool:
+    """`is_plain_text` of all at once, a column at a time."""
+    if set(map(type, values)) != {dict}:
+        return False
+    try:
+        words = [*map(itemgetter("id"), values), *map(itemgetter("role"), values)]
+        lists = [*map(itemgetter("parts"), values)]
+        if set(map(type, words)) != {str} or set(map(type, lists)) != {list}:
+            return False
+        if not all(words) or not "".join(words).isascii():
+            return False
+        parts = [*chain.from_iterable(lists)]
+        if not set(map(type, parts)) <= {dict} or not set(map(len, parts)) <= {2}:
+            return False
+        return set(map(type, chain.from_iterable(map(itemgetter("type", "text"), parts)))) <= {str}
+    except KeyError:
+        return False
 
 
 decode_plain = orjson.loads
@@ -150,6 +176,11 @@ def digest(text: str) -> int:
     return number
 
 
+def digests(texts: Iterable[str]) -> list[int]:
+    """`digest` of each."""
+    return to_integers(b"".join(hash_each(_new_hasher, texts)))
+
+
 def has_surrogate(text: str) -> bool:
     """Whether SQLite can't hold `text` as text."""
     if text.isascii():
@@ -161,14 +192,14 @@ def has_surrogate(text: str) -> bool:
     return False
 
 
-def encode_message(message: MessageLike) -> Encoded:
-    """A message that `check_message` passed, as JSON without its inline media. Raises `NotSerializable`."""
+def encode_message(message: MessageLike, whole: Encoded | None = None) -> Encoded:
+    """A message that `check_message` passed, as JSON without its inline media. Raises `NotSerializable`.
+
+    `whole` is its JSON with them, where that was made already."""
     given: Any = message if type(message) is dict else dict(message)
-    if not media.may_hold(given["parts"]):
-        return encode(given)
-    stripped = media.strip(given["parts"], strict.MAX_DEPTH)
-    if not stripped.payloads:
-        return encode(given)
+    stripped = media.strip(given["parts"], strict.MAX_DEPTH) if media.may_hold(given["parts"]) else None
+    if stripped is None or not stripped.payloads:
+        return encode(given) if whole is None else whole
     marked = encode({key: stripped.value if key == "parts" else item for key, item in given.items()})
     texts = marked.text.split(stripped.mark)
     taken, at = [], 0
@@ -183,7 +214,7 @@ def encode_message(message: MessageLike) -> Encoded:
 
 def without_media(encoded: Encoded) -> Encoded:
     """A message that was encoded whole, with its inline media taken out."""
-    return encode_message(encoded.value) if media.may_hold(encoded.value["parts"]) else encoded
+    return encode_message(encoded.value, encoded)
 
 
 def check_message(message: MessageLike) -> None:
@@ -211,6 +242,11 @@ def _check_word(message: MessageLike, key: str) -> None:
         raise InvalidMessage(f"a message's {key!r} must be a non-empty string, {found}")
     if not word.isascii() and has_surrogate(word):
         raise InvalidMessage(f"a message's {key!r} must not hold half a surrogate pair: {word!r}")
+
+
+def count_overlay_ids(message_ids: Iterable[str]) -> int:
+    """How many ids are those of overlays."""
+    return sum(map(str.startswith, message_ids, repeat(OVERLAY_PREFIX)))
 
 
 def is_overlay_id(message_id: str) -> bool:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from eventstore import codec, driver
-from eventstore.codec import Encoded
+from eventstore.codec import Encoded, Together
 from eventstore.errors import InvalidArgument, InvalidMessage
+from eventstore.media import Taken
+from eventstore.tokens import estimate_tokens
 from eventstore.types import Message, MessageLike, Source
 
 TOGETHER = 100  # messages that are encoded at once
@@ -24,6 +28,70 @@ class Draft(NamedTuple):
     created_at: int | None = None  # a time that was given, in microseconds
 
 
+class Drafts(Sequence[Draft]):
+    """Drafts by columns: what is made for each of thousands is what they cost, so no draft is until it is asked for."""
+
+    __slots__ = ("flags", "ids", "media", "roles", "sizes", "texts", "times", "tokens", "values")
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.roles: list[str] = []
+        self.texts: list[str] = []
+        self.values: list[Any] = []
+        self.sizes: list[int] = []
+        self.flags: list[int] = []
+        self.media: list[tuple[Taken, ...]] = []
+        self.tokens: list[int] = []
+        self.times: list[int | None] = []
+
+    @classmethod
+    def of(cls, drafts: Sequence[Draft]) -> Drafts:
+        """Drafts, by columns."""
+        if isinstance(drafts, Drafts):
+            return drafts
+        made = cls()
+        for draft in drafts:
+            made.add(draft)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Draft]:
+        encoded = map(Encoded, self.texts, self.values, self.sizes, self.flags, self.media)
+        return map(Draft, self.ids, self.roles, encoded, self.tokens, self.times)
+
+    def __getitem__(self, at: Any) -> Any:
+        return [*self][at]
+
+    def add(self, draft: Draft) -> None:
+        """Adds one."""
+        id, role, (text, value, size, flags, media), tokens, created_at = draft
+        self.ids.append(id)
+        self.roles.append(role)
+        self.texts.append(text)
+        self.values.append(value)
+        self.sizes.append(size)
+        self.flags.append(flags)
+        self.media.append(media)
+        self.tokens.append(tokens)
+        self.times.append(created_at)
+
+    def add_plain(self, together: Together, tokens: Callable[[Message], int]) -> None:
+        """Adds messages without media, stamped by `tokens`."""
+        texts, values, sizes = together
+        number = len(values)
+        self.ids += map(itemgetter("id"), values)
+        self.roles += map(itemgetter("role"), values)
+        self.texts += texts
+        self.values += values
+        self.sizes += sizes
+        self.flags += repeat(0, number)
+        self.media += repeat((), number)
+        self.tokens += map(tokens, values)  # last: it may change them
+        self.times += repeat(None, number)
+
+
 class Drafting:
     """Makes drafts, by the hooks and the reserved keys of one store."""
 
@@ -36,34 +104,45 @@ class Drafting:
     ) -> None:
         self._reserved = frozenset(reserved)
         self._count_tokens = count_tokens
+        self.stamp = estimate_tokens if count_tokens is estimate_tokens else self._counted
+        """The tokens that a message is stamped with."""
         self._prepare = prepare
 
     def new_draft(self, message: MessageLike, source: Source) -> Draft:
         """A message that is to be added: prepared, and without the reserved keys where it comes from a client."""
+        if source == "server" and self._prepare is None:
+            return self.draft(message)
         given = self.prepared(message)
         return self.draft(self.with_reserved(given, None) if self.has_reserved(source) else given)
 
-    def new_drafts(self, messages: Iterable[MessageLike], source: Source) -> Iterator[Draft]:
+    def new_drafts(self, messages: Iterable[MessageLike], source: Source) -> Drafts:
         """`new_draft` of each."""
+        drafts = Drafts()
         as_they_are = self._prepare is None and not self.has_reserved(source)
         if as_they_are and (type(messages) is list or type(messages) is tuple):
             for start in range(0, len(messages), TOGETHER):
-                yield from self._drafts(messages[start : start + TOGETHER])
+                self._draft_together(messages[start : start + TOGETHER], drafts)
         else:  # a generator may give one dict again and again, with other things in it
             for message in messages:
-                yield self.new_draft(message, source)
+                drafts.add(self.new_draft(message, source))
+        return drafts
 
-    def _drafts(self, messages: Sequence[MessageLike]) -> Iterator[Draft]:
-        together = codec.encode_together(messages)
+    def _draft_together(self, messages: Sequence[MessageLike], drafts: Drafts) -> None:
+        are_plain = codec.are_plain_texts(messages)
+        exact = are_plain and set(map(len, messages)) == {3}  # nothing but an id, a role and parts
+        together = codec.encode_together(messages, exact=exact)
         if together is None:
-            yield from map(self.draft, messages)
-            return
-        for message, encoded in zip(messages, together, strict=True):
-            if codec.is_plain_text(message):
-                value = encoded.value
-                yield tuple.__new__(Draft, (value["id"], value["role"], encoded, self.stamp(value), None))
-            else:
-                yield self.draft(message)
+            for message in messages:
+                drafts.add(self.draft(message))
+        elif are_plain:
+            drafts.add_plain(together, self.stamp)
+        else:
+            for message, encoded in zip(messages, together.each(), strict=True):
+                if codec.is_plain_text(message):
+                    drafts.add(self._stamped(encoded))
+                else:
+                    codec.check_message(message)
+                    drafts.add(self._stamped(codec.without_media(encoded)))
 
     def prepared(self, message: MessageLike) -> MessageLike:
         """What `prepare` makes of a message."""
@@ -79,13 +158,17 @@ class Drafting:
 
     def draft(self, message: MessageLike, created_at: int | None = None) -> Draft:
         """A message checked, encoded and stamped. Raises `InvalidMessage` and `NotSerializable`."""
+        if codec.is_plain_text(message):
+            return self._stamped(codec.encode(message), created_at)
         codec.check_message(message)
-        encoded = codec.encode_message(message)
+        return self._stamped(codec.encode_message(message), created_at)
+
+    def _stamped(self, encoded: Encoded, created_at: int | None = None) -> Draft:
         value = encoded.value
         return tuple.__new__(Draft, (value["id"], value["role"], encoded, self.stamp(value), created_at))
 
-    def stamp(self, message: Message) -> int:
-        """The tokens that a message is stamped with."""
+    def _counted(self, message: Message) -> int:
+        """The tokens by a caller's function."""
         try:
             tokens = self._count_tokens(message)
         except Exception as error:  # noqa: BLE001

@@ -7,9 +7,8 @@ that hide them. Heads are kept in memory while events are applied, and written o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 
-from eventstore import heads, log, summaries, tree
+from eventstore import heads, identities, log, summaries, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.heads import Head
 from eventstore.log import Envelope, Run
@@ -67,7 +66,7 @@ def apply_run(connection: Connection, run: Run, head: Head, hashes: Sequence[int
     )
     if hashes is None:
         hashes = log.hash_ids(begin.session, run.ids)
-    connection.executemany(_INSERT_IDENTITY, zip(hashes, seqs, repeat(chain, len(seqs)), strict=True))
+    identities.add_run(connection, hashes, seqs, chain)
     _has_grown(head, chain, seqs[-1], len(seqs), sum(run.bytes), sum(run.tokens))
 
 
@@ -86,7 +85,7 @@ def _append(connection: Connection, e: Envelope, head: Head) -> None:
     chain = _place(connection, head, seq, e.parent)
     execute = connection.execute
     execute("INSERT INTO message VALUES(?,?,NULL,?,?)", (chain, seq, size, tokens))
-    execute(_INSERT_IDENTITY, (log.hash_id(e.session, e.id or ""), seq, chain))
+    execute(identities.INSERT_ONE, (log.hash_id(e.session, e.id or ""), seq, chain))
     _has_grown(head, chain, seq, 1, size, tokens)
 
 
@@ -235,9 +234,6 @@ def _anchor(connection: Connection, head: Head, seq: int) -> Position:
     if anchor is None:
         raise LookupError(f"message {seq}, where a compaction starts or ends, was never there")
     return anchor
-
-
-_INSERT_IDENTITY = "INSERT INTO identity VALUES(?,?,?)"
 
 
 _APPLY = {

@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.hashing import blake2b
+from eventstore.hashing import blake2b, hash_each, to_integers
 
 APPEND, UPDATE, DELETE, CLEAR, IMPORT, DELETE_SESSION, SELECT, METADATA, COMPACT, COMPACTION = range(1, 11)
 TYPE_NAMES = {
@@ -244,9 +244,9 @@ def hash_id(session: int, message_id: str) -> int:
 
 
 def hash_ids(session: int, message_ids: Iterable[str]) -> list[int]:
-    """`hash_id` of many."""
-    high = (session & SESSION_BITS) << ID_BITS
-    return [high | _bits(message_id) for message_id in message_ids]
+    """`hash_id` of many: with the session's bits before each hash, all are integers at once."""
+    session_bits = (session & SESSION_BITS).to_bytes(8 - ID_BITS // 8, "big")
+    return to_integers(session_bits.join((b"", *hash_each(_new_hasher, message_ids))))
 
 
 def _bits(message_id: str) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import Any, Final, Literal, NoReturn, NotRequired, TypeAlias, TypedDict
 
 import attrs
@@ -121,6 +123,14 @@ class AppendResult(JsonReady):
     inserted: bool
     message: Message
     seq: int | None
+
+
+def results_of_new(messages: Sequence[Message], seqs: Sequence[int]) -> list[AppendResult]:
+    """What a batch of new messages answers: set by columns, which takes half of what `__init__` does of each."""
+    results = list(map(AppendResult.__new__, repeat(AppendResult, len(messages))))
+    for field, column in (("inserted", repeat(True)), ("message", messages), ("seq", seqs)):
+        deque(map(getattr(AppendResult, field).__set__, results, column), maxlen=0)
+    return results
 
 
 @attrs.frozen(eq=False, repr=False)

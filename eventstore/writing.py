@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from eventstore import bodies, clock, codec, driver, fold, heads, log
 from eventstore.codec import Encoded
-from eventstore.drafting import Draft
+from eventstore.drafting import Draft, Drafts
 from eventstore.heads import Head
 from eventstore.log import Begin, Envelope, Run
 from eventstore.seams import reach
@@ -137,13 +137,16 @@ class Write:
         self.append(envelope, text)
 
     def _add_run(self, begin: Begin, drafts: Sequence[Draft], hashes: Sequence[int] | None) -> None:
-        ids, roles, encoded, tokens, times = zip(*drafts, strict=True)
-        texts, _, sizes, flags, _ = zip(*encoded, strict=True)
-        digests = list(map(codec.digest, texts))
-        if any(map(bodies.is_large, encoded)):
-            placed = [bodies.place(self.connection, seq, body) for seq, body in enumerate(encoded, begin.seq)]
+        columns = Drafts.of(drafts)
+        texts: Sequence[str] = columns.texts
+        flags: Sequence[int] = columns.flags
+        digests = codec.digests(texts)
+        if bodies.is_any_large(columns.sizes, columns.media):
+            placed = [bodies.place(self.connection, seq, draft.encoded) for seq, draft in enumerate(drafts, begin.seq)]
             texts, flags, _ = zip(*placed, strict=True)
-        run = Run(begin, ids, roles, sizes, tokens, times, digests, flags, texts)
+        run = Run(
+            begin, columns.ids, columns.roles, columns.sizes, columns.tokens, columns.times, digests, flags, texts
+        )
         log.append_run(self.connection, run)
         reach("logged")
         fold.apply_run(self.connection, run, self.head, hashes)

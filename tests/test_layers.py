@@ -23,7 +23,20 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # SQLite: the border, the file's tables, connections and transactions
     ("wal", "driver", "pages", "tokenizing", "schema", "locking", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
-    ("log", "heads", "attachments", "bodies", "tree", "shape", "summaries", "fold", "texts", "index", "beside"),
+    (
+        "log",
+        "heads",
+        "identities",
+        "attachments",
+        "bodies",
+        "tree",
+        "shape",
+        "summaries",
+        "fold",
+        "texts",
+        "index",
+        "beside",
+    ),
     # reads of one state, and the feed
     ("messages", "paths", "segments", "totals", "history", "reads", "replay", "listeners", "feed", "tailing"),
     ("query", "forms", "snippets", "weighing"),

@@ -19,7 +19,7 @@ from tests.unit.talk import message
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 KEPT = {"kept": 1, "other": 1}
-IDS = ("a", "b", "c", "d", "e", "first", "compaction_f", "", "\ud83d", "a\x00b")
+IDS = ("a", "b", "c", "d", "e", "first", "compaction_f", "", "\ud83d", "a\x00b", "\ud83d\ude00", "é")
 
 
 class Word(str):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import LATEST, Session, Sessions
+from eventstore import LATEST, EventStoreError, Session, Sessions, log
+from eventstore.identities import TOGETHER
 from eventstore.types import ParentId
 from tests.unit.talk import message
 
@@ -26,6 +30,38 @@ def test_batches_of_new_and_known_ids_are_their_appends(batches: list[list[str]]
             assert together.get_message(each) == message(each)
             assert not together.append_message(message(each, "said otherwise")).inserted
         assert store.verify().ok
+
+
+@pytest.mark.parametrize("size", [1, TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER, 3 * TOGETHER + 2])
+def test_every_id_of_a_batch_is_in_the_index(size: int, sessions: Sessions, session: Session) -> None:
+    batch = [message(f"m{n}") for n in range(size)]
+    session.append_message(message("first"))
+    session.append_messages(batch)
+    assert [session.get_message(each["id"]) for each in batch] == batch
+    assert [each.inserted for each in session.append_messages(batch)] == [False] * size
+    assert sessions.verify().ok  # what it compares with goes in one by one
+
+
+def test_a_refused_id_takes_its_batch_with_it(sessions: Sessions, session: Session) -> None:
+    session.append_message(message("first"))
+    batch = [message(f"m{n}") for n in range(3 * TOGETHER)]
+    refused = TOGETHER + 5
+    with sessions._store.transaction() as connection:  # damage: the id of an event that isn't there yet
+        hashed = log.hash_id(1, batch[refused]["id"])
+        connection.execute("INSERT INTO identity VALUES (?, ?, 1)", (hashed, sessions.latest_seq + 1 + refused))
+    before = ids_and_events(sessions)
+    with sessions.transaction():
+        with pytest.raises(EventStoreError):
+            session.append_messages([message("new"), *batch[1:]])
+        session.append_message(message("kept"))
+    assert ids_and_events(sessions) == [number + 1 for number in before]
+
+
+def ids_and_events(sessions: Sessions) -> list[Any]:
+    """How many rows the index of ids and the log have."""
+    with sessions._store.read() as connection:
+        tables = [connection.execute(f"SELECT count(*) FROM {table}").fetchall() for table in ("identity", "event")]
+        return [number for ((number,),) in tables]
 
 
 def one_by_one(session: Session, batch: list[str]) -> list[bool]:

@@ -15,7 +15,7 @@ def _one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
         return 7
 
     monkeypatch.setattr(log, "id_bits", id_bits)
-    monkeypatch.setattr(log, "_bits", id_bits)
+    monkeypatch.setattr(log, "hash_each", lambda _, texts: [bytes([0, 0, 0, 0, 7]) for _ in texts])
     monkeypatch.setattr(heads, "id_bits", id_bits)
     monkeypatch.setattr(heads, "_FOR_WRITE", heads._FOR_WRITE.replace(f"& {log.SESSION_BITS}", "& 0"))
     monkeypatch.setattr(log, "SESSION_BITS", 0)
