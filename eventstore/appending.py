@@ -36,7 +36,7 @@ def append_message(
         store.database.check_writable()
         return answer_overlay(draft)
     with Write(store, name, draft.id) as write, write:
-        return Appending(write, parent_id, expected_leaf).append(draft)
+        return append_one(write, draft, parent_id, expected_leaf)
 
 
 def answer_overlay(draft: Draft) -> AppendResult:
@@ -65,10 +65,10 @@ def append_messages(
         store.database.check_writable()
         return [answer_overlay(draft) for draft in batch]
     with Write(store, name) as write, write:
-        appending = Appending(write, parent_id, expected_leaf)
-        if not overlays and appending.are_new(batch.ids):  # what most batches are
-            return appending.append_run(batch)
-        return appending.append_all(batch)
+        are_new, hashes = (False, None) if overlays else _look_up(write, batch.ids)
+        if are_new:  # what most batches are
+            return _append_run(write, batch, parent_id, expected_leaf, hashes)
+        return _append_each(write, batch, parent_id, expected_leaf)
 
 
 def check_expected(expected_leaf: object) -> None:
@@ -86,62 +86,77 @@ def check_parent(parent_id: object) -> None:
         raise InvalidArgument(f"parent_id must be a message's id, None for a root, or LATEST; not {parent_id!r}")
 
 
-class Appending:
-    """A run of appends in one write."""
+def append_one(write: Write, draft: Draft, parent: ParentId, expected: ExpectedLeaf) -> AppendResult:
+    """Appends one, or answers with the stored one when its id is known."""
+    if (position := _find(write, draft)) is not None:
+        return _repeat(write, position)
+    return AppendResult(True, draft.encoded.value, _add(write, (draft,), parent, expected)[0])
 
-    def __init__(self, write: Write, parent_id: ParentId, expected_leaf: ExpectedLeaf) -> None:
-        self._write = write
-        self._parent: ParentId | Position = parent_id
-        self._expected = expected_leaf
-        self._hashes: list[int] | None = None  # of a batch of new messages, which goes in as one run
 
-    def are_new(self, ids: Sequence[str]) -> bool:
-        """Whether none of a batch is known, as a look at the index tells for sure."""
-        if len(set(ids)) != len(ids):
-            return False
-        write = self._write
-        if write.session is None:
-            return True
-        hashes = log.hash_ids(write.session, ids)
-        if tree.known_hashes(write.connection, hashes):
-            return False
-        self._hashes = hashes
-        return True
+def _look_up(write: Write, ids: Sequence[str]) -> tuple[bool, Sequence[int] | None]:
+    """Whether none of a batch is known, as a look at the index tells for sure, and then the hashes, where it needed
+    them."""
+    if len(set(ids)) != len(ids):
+        return False, None
+    if write.session is None:
+        return True, None
+    hashes = log.hash_ids(write.session, ids)
+    return not tree.known_hashes(write.connection, hashes), hashes
 
-    def append_all(self, batch: Sequence[Draft]) -> list[AppendResult]:
-        """Appends each, and says what became of it."""
-        results: list[AppendResult] = []
-        run: dict[str, Draft] = {}
-        for draft in batch:
-            is_overlay, position = codec.is_overlay_id(draft.id), None
-            if not is_overlay and draft.id not in run and (position := self._find(draft)) is None:
-                run[draft.id] = draft
-                continue
-            results += self.append_run(list(run.values()))
+
+def _append_run(
+    write: Write,
+    run: Sequence[Draft],
+    parent: ParentId | Position,
+    expected: ExpectedLeaf,
+    hashes: Sequence[int] | None = None,
+) -> list[AppendResult]:
+    """Appends drafts that are new, each on the one before."""
+    drafts = Drafts.of(run)
+    return results_of_new(drafts.values, _add(write, drafts, parent, expected, hashes))
+
+
+def _append_each(
+    write: Write, batch: Iterable[Draft], parent: ParentId | Position, expected: ExpectedLeaf
+) -> list[AppendResult]:
+    """Appends a batch and says what became of each. What follows one that is there hangs on that."""
+    results: list[AppendResult] = []
+    run: dict[str, Draft] = {}
+
+    def append_what_is_new() -> None:
+        nonlocal parent, expected
+        if run:
+            results.extend(_append_run(write, list(run.values()), parent, expected))
+            parent, expected = LATEST, UNCHECKED
             run.clear()
-            if is_overlay:
-                results.append(answer_overlay(draft))
-            else:
-                results.append(self.append(draft) if position is None else self._repeat(position))
-        return results + self.append_run(list(run.values()))
 
-    def append(self, draft: Draft) -> AppendResult:
-        """Appends one, or answers with the stored one when its id is known."""
-        if (position := self._find(draft)) is not None:
-            return self._repeat(position)
-        return AppendResult(True, draft.encoded.value, self._add((draft,))[0])
+    for draft in batch:
+        if codec.is_overlay_id(draft.id):
+            append_what_is_new()
+            results.append(answer_overlay(draft))
+            continue
+        if draft.id in run:
+            append_what_is_new()
+        if (position := _find(write, draft)) is None:
+            run[draft.id] = draft
+        else:
+            append_what_is_new()
+            parent = position
+            results.append(_repeat(write, position))
+    append_what_is_new()
+    return results
 
-    def _find(self, draft: Draft) -> Position | None:
-        write = self._write
-        return tree.find(write.connection, write.head.session, draft.id) if write.may_hold(draft.id) else None
 
-    def _repeat(self, position: Position) -> AppendResult:
-        """Answers with the message that is there; what follows in a batch hangs on it."""
+def _find(write: Write, draft: Draft) -> Position | None:
+    return tree.find(write.connection, write.head.session, draft.id) if write.may_hold(draft.id) else None
+
+
+def _repeat(write: Write, position: Position) -> AppendResult:
+    """Answers with the message that is there."""
+    message = messages.read_one(write.connection, position)
+    if write.has_listeners:
         from eventstore.events import Appended
 
-        write = self._write
-        self._parent = position
-        message = messages.read_one(write.connection, position)
         info = messages.info(write.connection, position)
         write.emit_repeated(
             Appended,
@@ -150,53 +165,49 @@ class Appending:
             created_at=info.created_at,
             inserted=False,
         )
-        return AppendResult(False, message, None)
+    return AppendResult(False, message, None)
 
-    def append_run(self, run: Sequence[Draft]) -> list[AppendResult]:
-        """Appends drafts that are new, each on the one before."""
-        if not run:
-            return []
-        drafts = Drafts.of(run)
-        return results_of_new(drafts.values, self._add(drafts))
 
-    def _add(self, run: Sequence[Draft]) -> range:
-        write = self._write
-        self._check_leaf()
-        parent, parent_id = self._resolve_parent()
-        seqs = write.add(log.APPEND, run, parent, self._hashes)
-        self._hashes = None
-        if write.is_heard():
-            from eventstore.events import Appended  # where nobody listens, no event is made
+def _add(
+    write: Write,
+    run: Sequence[Draft],
+    parent: ParentId | Position,
+    expected: ExpectedLeaf,
+    hashes: Sequence[int] | None = None,
+) -> range:
+    if expected is not UNCHECKED:
+        _check_leaf(write, expected)
+    above, parent_id = _resolve(write, parent)
+    seqs = write.add(log.APPEND, run, above, hashes)
+    if write.is_heard():
+        from eventstore.events import Appended  # where nobody listens, no event is made
 
-            created_at = to_datetime(write.now)
-            for seq, draft in zip(seqs, run, strict=True):
-                message = codec.own_value(draft.encoded)
-                write.emit(Appended, seq, message=message, parent_id=parent_id, created_at=created_at)
-                parent_id = draft.id
-        self._parent = LATEST
-        write.store.grew(write.name)
-        return seqs
+        created_at = to_datetime(write.now)
+        for seq, draft in zip(seqs, run, strict=True):
+            message = codec.own_value(draft.encoded)
+            write.emit(Appended, seq, message=message, parent_id=parent_id, created_at=created_at)
+            parent_id = draft.id
+    write.store.grew(write.name)
+    return seqs
 
-    def _check_leaf(self) -> None:
-        if self._expected is UNCHECKED:
-            return
-        head = self._write.head
-        actual = None if head.leaf is None else log.message_id(self._write.connection, head.leaf)
-        if actual != self._expected:
-            raise LeafChanged(self._expected, actual)
-        self._expected = UNCHECKED
 
-    def _resolve_parent(self) -> tuple[int | None, str | None]:
-        """(seq, id) of the parent that the next message gets."""
-        write, parent = self._write, self._parent
-        if parent is LATEST:
-            leaf = write.head.leaf
-            return leaf, None if leaf is None or not write.is_heard() else log.message_id(write.connection, leaf)
-        if parent is None:
-            return None, None
-        if isinstance(parent, Position):
-            return parent.seq, log.message_id(write.connection, parent.seq)
-        position = None if write.session is None else tree.find(write.connection, write.session, parent)
-        if position is None:
-            raise UnknownMessage([parent], write.name, "parent_id")
-        return position.seq, parent
+def _check_leaf(write: Write, expected: str | None) -> None:
+    leaf = write.head.leaf
+    actual = None if leaf is None else log.message_id(write.connection, leaf)
+    if actual != expected:
+        raise LeafChanged(expected, actual)
+
+
+def _resolve(write: Write, parent: ParentId | Position) -> tuple[int | None, str | None]:
+    """(seq, id) of the parent that the next message gets; the id where somebody hears it."""
+    if parent is LATEST:
+        leaf = write.head.leaf
+        return leaf, None if leaf is None or not write.is_heard() else log.message_id(write.connection, leaf)
+    if parent is None:
+        return None, None
+    if isinstance(parent, Position):
+        return parent.seq, log.message_id(write.connection, parent.seq)
+    position = None if write.session is None else tree.find(write.connection, write.session, parent)
+    if position is None:
+        raise UnknownMessage([parent], write.name, "parent_id")
+    return position.seq, parent

@@ -7,7 +7,7 @@ after the old body was dropped, so that the file can use its pages again.
 from __future__ import annotations
 
 from eventstore import bodies, codec, deltas, log, messages, tree
-from eventstore.appending import Appending, answer_overlay, check_parent
+from eventstore.appending import answer_overlay, append_one, check_parent
 from eventstore.bodies import Growing
 from eventstore.drafting import Draft
 from eventstore.driver import fetch_one
@@ -54,7 +54,7 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
         position = _find(write, draft.id)
         if position is None:
             new = drafting.draft(drafting.with_reserved(given, None)) if reserved else draft
-            return Appending(write, parent_id, UNCHECKED).append(new)
+            return append_one(write, new, parent_id, UNCHECKED)
         if reserved:
             draft = _merged(write, position, given)
         return AppendResult(False, draft.encoded.value, seq=_replace(write, position, draft))

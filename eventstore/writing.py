@@ -36,7 +36,7 @@ class Write:
         self.name = name
         self._asked = asked
         self.now = clock.now()
-        self._heard = store.feed.is_listening()  # who listens only from now on hears it from the log
+        self.has_listeners = store.feed.is_listening()  # who listens only from now on hears it from the log
         self._is_open = False
 
     def __enter__(self) -> Self:
@@ -175,7 +175,7 @@ class Write:
 
     def is_heard(self) -> bool:
         """Whether the event just logged should be built for `emit`."""
-        return self._heard and self.store.can_queue()
+        return self.has_listeners and self.store.can_queue()
 
     def emit(self, kind: type[Event], seq: int, **fields: Any) -> None:
         """Queues an event for after the commit."""
@@ -183,7 +183,6 @@ class Write:
         self.store.emit(event)
 
     def emit_repeated(self, kind: type[Event], **fields: Any) -> None:
-        """Queues an event that is in no log, behind all that was logged before it."""
-        if self._heard:
-            self.store.emit(self._last)
-            self.emit(kind, 0, **fields)
+        """Queues an event that is in no log, behind all that was logged before it. Where it `has_listeners`."""
+        self.store.emit(self._last)
+        self.emit(kind, 0, **fields)
