@@ -220,7 +220,7 @@ def without_media(encoded: Encoded) -> Encoded:
 def check_message(message: MessageLike) -> None:
     """Raises `InvalidMessage` unless `message` has an id, a role, and parts that are objects with a type."""
     if not isinstance(message, (dict, Mapping)):  # dict first: an abstract class is slow to ask
-        raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
+        raise InvalidMessage(f"a message must be a mapping with 'id', 'role' and 'parts', not {type(message).__name__}")
     _check_word(message, "id")
     _check_word(message, "role")
     parts = message.get("parts")

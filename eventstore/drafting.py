@@ -149,7 +149,9 @@ class Drafting:
         if self._prepare is None:
             return message
         if not isinstance(message, Mapping):
-            raise InvalidMessage(f"a message must be a mapping, not {type(message).__name__}")
+            raise InvalidMessage(
+                f"a message must be a mapping with 'id', 'role' and 'parts', not {type(message).__name__}"
+            )
         given: Any = codec.encode(dict(message)).value  # the hook may change it, and it is the caller's
         made = self._prepare(given)
         if not isinstance(made, Mapping):

@@ -138,7 +138,10 @@ class Chat:
 
         409 for a cursor that the log hasn't reached: it is another file's, so the client has to read anew.
         """
-        cursor = int(request.headers.get("last-event-id") or request.query_params.get("after") or 0)
+        given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
+        if not (given.isascii() and given.isdecimal()):
+            return as_json({"error": f"after must be an event's seq, not {given!r}"}, 400)
+        cursor = int(given)
         latest = await self.sessions.latest_seq()
         if cursor > latest:
             return as_json({"latest": latest}, 409)

@@ -8,6 +8,7 @@ export, with the signatures and fields that they have.
 
 from __future__ import annotations
 
+import codeop
 import inspect
 import re
 import shlex
@@ -104,6 +105,29 @@ def run_commands(page: Page, block: Block) -> str:
 def as_shown(text: str) -> list[str]:
     """Lines without the spaces at their ends, and without empty lines around them."""
     return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def test_the_tutorial_can_be_typed() -> None:
+    """Into a Python session, line by line: there an empty line ends what is indented, and a line that isn't indented
+    before that is an error."""
+    for block in read_page(ROOT / "docs" / "tutorial.md").blocks():
+        if block.kind == "python":
+            assert not_typed(block.text) == [], f"docs/tutorial.md, line {block.line}"
+
+
+def not_typed(text: str) -> list[str]:
+    """What a Python session refuses or leaves unfinished of a text whose lines are typed, with an empty one behind."""
+    refused: list[str] = []
+    typed: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        typed.append(line)
+        try:
+            if codeop.compile_command("\n".join(typed)) is not None:
+                typed = []
+        except SyntaxError:
+            refused.append("\n".join(typed))
+            typed = []
+    return [*refused, "\n".join(typed)] if typed else refused
 
 
 @by_page
@@ -262,6 +286,12 @@ def test_what_is_true_passes() -> None:
     with page_module(page) as namespace:
         exec(compile_block(page, page.blocks()[0]), namespace)
         assert namespace["x"] == 2
+
+
+def test_what_cannot_be_typed_is_found() -> None:
+    assert not_typed("for x in ():\n    x\ny\n") == ["for x in ():\n    x\ny"]
+    assert not_typed("def f():\n    pass\n\nf(\n    1)\n") == []
+    assert not_typed("f(\n") == ["f(\n"]
 
 
 def test_pages_are_taken_apart() -> None:

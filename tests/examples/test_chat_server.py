@@ -80,6 +80,8 @@ def test_what_is_wrong_is_said(path: Path) -> None:
             assert (conflict.status, conflict.json()) == (409, {"leaf": "s1"})
         assert (await client.post("/empty?after=", message("u1"))).status == 201
         assert (await client.get("/talk/events?after=100")).status == 409
+        for wrong in ("abc", "-1", "1.5", "%C2%B2"):
+            assert (await client.get(f"/talk/events?after={wrong}")).status == 400
 
     serve(path, use)
 

@@ -9,7 +9,7 @@ import functools
 import math
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -144,6 +144,7 @@ def test_a_message_of_the_wrong_shape_is_refused(session: Session) -> None:
                 write(value)
             assert isinstance(caught.value, ValueError)
             assert len(str(caught.value)) < 500
+            assert isinstance(value, Mapping) or "with 'id', 'role' and 'parts'" in str(caught.value)
         with pytest.raises(InvalidMessage):
             session.append_messages([message("b"), value, message("c")])
         with pytest.raises(InvalidMessage):
