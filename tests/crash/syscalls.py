@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import gc
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -43,7 +44,11 @@ def _lets_go(_file: int, command: int, argument: int | None) -> bool:
 
 
 class Syscalls:
-    """Replaces the calls as long as it is entered, for the whole process. As `Failing` in `faults`."""
+    """Replaces the calls as long as it is entered, for the whole process. As `Failing` in `faults`.
+
+    SQLite calls while it holds a mutex of its file layer. Garbage that Python collects inside a call may be an open
+    connection, and the end of that waits for the same mutex in the same thread, for ever: so none is collected.
+    """
 
     def __init__(self) -> None:
         self._vfs = apsw.VFS("calls", "unix")
@@ -84,6 +89,8 @@ class Syscalls:
         return kind(call)
 
     def __enter__(self) -> Self:
+        self._collects = gc.isenabled()
+        gc.disable()
         for name in CALLS:
             address = self._vfs.xGetSystemCall(name)
             if address:
@@ -96,3 +103,5 @@ class Syscalls:
         self._armed = False
         self._vfs.xSetSystemCall(None, 0)
         self._vfs.unregister()
+        if self._collects:
+            gc.enable()

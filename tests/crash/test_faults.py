@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
+from eventstore import Sessions
 from tests.crash import faults
 from tests.crash.faults import READS
-from tests.crash.syscalls import SUPPORTED
+from tests.crash.syscalls import SUPPORTED, Syscalls
 from tests.crash.works import WORKS
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -40,6 +42,24 @@ def test_a_write_at_which_a_call_below_fails(tmp_path: Path, name: str) -> None:
     """Locks, shared memory and checkpoints too."""
     stores = faults.stores_over_calls
     assert faults.every_write(tmp_path, name, way(name), step=7, stores=stores) > 5
+
+
+@needs_linux
+def test_no_garbage_is_collected_inside_a_call(tmp_path: Path) -> None:
+    """A connection that ends there would wait for the mutex of SQLite's file layer that its own thread holds."""
+    ended: list[str] = []
+    with Syscalls():
+        gc.callbacks.append(watch := lambda phase, _about: ended.append(phase))
+        try:
+            for number in range(20):
+                with Sessions(tmp_path / f"{number}.db") as store:
+                    garbage: list[object] = [[] for _ in range(2_000)]
+                    garbage.append(garbage)
+                    store.session().append_message({"id": "a", "role": "user", "parts": []})
+        finally:
+            gc.callbacks.remove(watch)
+    assert ended == []
+    assert gc.isenabled()
 
 
 def test_a_write_on_a_disk_that_stays_broken(tmp_path: Path) -> None:
