@@ -273,7 +273,7 @@ def test_where_another_writer_keeps_the_store_all_wait_together(loop: str, path:
             calls: list[Call] = [*appends(sessions, 8), partial(sessions.session().append_message, broken)]
             begin = time.monotonic()
             results = await at_once(kit, sessions, calls)
-            assert timeout <= time.monotonic() - begin < timeout * 3
+            assert timeout <= time.monotonic() - begin < timeout * 7  # each by itself: 8
             other.execute("ROLLBACK")
             assert [type(each) for each in results] == [StoreBusy] * 8 + [InvalidMessage]
             assert len(set(map(id, results))) == 9  # each has its own, with the lines where it was raised
@@ -340,7 +340,7 @@ def test_where_another_writer_comes_before_the_second_try_all_wait_together(loop
                 patch.setattr(store, "end_all", partial(rolled_back, store.end_all))
                 begin = time.monotonic()
                 results = await at_once(kit, sessions, appends(sessions, 8))
-            assert timeout <= time.monotonic() - begin < timeout * 3
+            assert timeout <= time.monotonic() - begin < timeout * 7  # each by itself: 8
             assert [type(each) for each in results] == [StoreBusy] * 8
             others[0].close()
             results = await at_once(kit, sessions, appends(sessions, 8))
