@@ -180,6 +180,23 @@ def test_a_view_reads_on_after_an_interrupt_anywhere(path: Path, in_memory: bool
     assert number > 200
 
 
+def test_what_is_kept_beside_a_file_works_on_after_an_interrupt_anywhere(path: Path) -> None:
+    with Sessions(path) as sessions:
+        sessions.session().append_message(message("first", "some words"))
+
+    def look(sessions: Sessions) -> None:
+        with sessions._store.database.aside() as connection:
+            connection.execute("SELECT 1")
+
+    number, was_interrupted = 1, True
+    while was_interrupted:
+        with Sessions(path, read_only=True) as sessions:
+            was_interrupted = interrupted(lambda: look(sessions), number)
+            assert [found.id for found in sessions.session().search("words")] == ["first"]
+        number += 1
+    assert number > 50
+
+
 def idle_transaction(sessions: Sessions) -> bool:
     """Whether nobody would have to wait for this store."""
     database = sessions._store.database
