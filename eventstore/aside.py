@@ -29,8 +29,12 @@ class Aside:
     def lend(self) -> Iterator[Connection]:
         """The connection, in a transaction that shows one state of the file. What is written to memory stays."""
         with self._lock:
-            connection, seen = self._look()
-            connection.execute("BEGIN")
+            try:
+                connection, seen = self._look()
+                connection.execute("BEGIN")
+            except BaseException:
+                self._close()  # an interrupt may have come behind what it didn't note
+                raise
             try:
                 yield connection
             except BaseException:

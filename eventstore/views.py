@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
 from eventstore import driver, heads, log, reads, schema
 from eventstore.driver import Connection, fetch, fetch_one
-from eventstore.errors import StoreClosed
+from eventstore.errors import EventStoreError, StoreClosed
 from eventstore.fold import Fold
 from eventstore.history import check_limit
 from eventstore.names import check_session_id
@@ -70,6 +70,7 @@ class _Past:
         self._store = store
         self._lock = threading.Lock()
         self._replayed: set[int] = set()
+        self._is_whole = True  # whether the tables hold the sessions `_replayed`, and nothing of others
         self._reader: Reader | None = self._open()
 
     def _open(self) -> Reader:
@@ -118,20 +119,35 @@ class _Past:
             with driver.translated(self._store.database.path):
                 reader = self._current(self._reader)
                 with reader.checked() as connection:
-                    connection.execute("BEGIN")  # one state; what is replayed stays, whatever a read raises
+                    self._is_whole = False
+                    connection.execute("BEGIN")  # one state
                     try:
                         yield connection
-                    finally:
-                        connection.execute("COMMIT")
+                    except EventStoreError:
+                        self._keep(connection)
+                        raise
+                    except BaseException:
+                        with suppress(driver.Error):
+                            connection.execute("ROLLBACK")
+                        raise
+                    self._keep(connection)
+
+    def _keep(self, connection: Connection) -> None:
+        """Keeps what was replayed. It isn't called where the file couldn't be read, or an interrupt came: a session may
+        be replayed in part then, and SQLite may have taken back any of it."""
+        connection.execute("COMMIT")
+        self._is_whole = True
 
     def _current(self, reader: Reader) -> Reader:
-        """What to read with: what was opened without locks is opened anew when the file has been written to since."""
-        if not reader.is_current():
-            self._reader = None
-            reader.connection.close()
-            self._replayed.clear()
-            self._reader = reader = self._open()
-        return reader
+        """What to read with: another is opened behind a read that failed, and where a file that was opened without
+        locks has been written to since."""
+        if self._is_whole and reader.is_current():
+            return reader
+        self._is_whole = False
+        self._reader = fresh = self._open()
+        self._replayed.clear()
+        reader.connection.close()
+        return fresh
 
     def _replay(self, connection: Connection, session: int) -> None:
         if session in self._replayed or session > self._seq:

@@ -6,11 +6,13 @@ does, in the same transaction, it raises `Stale`.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
+from unittest.mock import patch
 
 import attrs
 
-from eventstore import Sessions, bodies, driver, log
+from eventstore import Sessions, bodies, driver, fold, log
 from eventstore import heads as heads_module
 from eventstore.bodies import Growing
 from eventstore.database import Database
@@ -32,6 +34,23 @@ def _told(found: Found) -> tuple[Any, ...]:
 
 def _row(head: Head) -> tuple[Any, ...]:
     return attrs.astuple(head)[:-1]  # whether it ends its chain isn't in it
+
+
+def _check_end(connection: Connection, head: Head) -> None:
+    (tail,) = driver.fetch_one(connection, "SELECT max(seq) FROM message WHERE chain = ?", (head.leaf_chain,))
+    if head.ends_chain and tail != head.leaf:
+        raise Stale(f"{_row(head)}: known with its leaf as the last of its chain, which is {tail}")
+
+
+def watched_places() -> AbstractContextManager[object]:
+    """While it lasts, where a message goes is compared too: in the midst of a write, and in every replay."""
+    place = fold._place
+
+    def watched(connection: Connection, head: Head, seq: int, parent: int | None) -> int:
+        _check_end(connection, head)
+        return place(connection, head, seq, parent)
+
+    return patch.object(fold, "_place", watched)
 
 
 @attrs.define
@@ -69,9 +88,7 @@ class WatchedHeads(KeptHeads):
         there = heads_module.load_named(connection, name)
         if there is None or _row(there) != _row(head):
             raise Stale(f"session {name!r}: kept {_row(head)}, in the file {there and _row(there)}")
-        (tail,) = driver.fetch_one(connection, "SELECT max(seq) FROM message WHERE chain = ?", (head.leaf_chain,))
-        if head.ends_chain and tail != head.leaf:
-            raise Stale(f"session {name!r}: kept with its leaf {head.leaf} as the last of its chain, which is {tail}")
+        _check_end(connection, head)
 
 
 class WatchedTotals(PathTotals):

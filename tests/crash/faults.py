@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import apsw
 import attrs
 
-from eventstore import Event, EventStoreError, Session, Sessions
+from eventstore import Event, EventStoreError, Session, Sessions, StoreView
 from tests.crash.disk import Disk, Short, Torn
 from tests.crash.syscalls import Syscalls
 from tests.crash.works import WORKS, course, small_files, state_of
@@ -245,6 +245,30 @@ def every_read(path: Path, name: str, way: int, *, read_only: bool, lasting: boo
                 if not hit:
                     return number - 1
     raise AssertionError("unreachable")
+
+
+def every_look_back(path: Path, way: int, *, lasting: bool = False, step: int = 1) -> int:
+    """Each call of a view's reads fails in its turn: it raises our error, or is right, and the same view reads on."""
+    with small_files(), Sessions(path) as sessions, Disk() as disk:
+        for name in ("a", "b"):
+            prepare(sessions.session(name)).append_messages([message(f"m{n}", LONG) for n in range(60)])
+        failing = FailingDisk(disk)
+        with sessions.at(sessions.latest_seq - 1) as view:
+            expected = _look_back(view)
+        for number in count(1, step):
+            with Sessions(path) as reading, reading.at(view.seq) as view:
+                failing.fail(number, way, lasting=lasting)
+                found = outcome(lambda: _look_back(view))
+                hit = failing.mend()
+                assert found.error is not None or found.value == expected, found.value
+                assert _look_back(view) == expected, "it doesn't read on"
+            if not hit:
+                return number - 1
+    raise AssertionError("unreachable")
+
+
+def _look_back(view: StoreView) -> list[Any]:
+    return [(info, view.session(info.session_id).get_history()) for info in view.list_sessions()]
 
 
 def every_opening(folder: Path, way: int, *, lasting: bool = False, step: int = 1) -> int:

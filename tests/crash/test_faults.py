@@ -74,6 +74,11 @@ def test_a_read_at_which_a_call_fails(tmp_path: Path, name: str, read_only: bool
         assert faults.every_read(tmp_path / "store.db", name, each, read_only=read_only, step=2) >= 0
 
 
+def test_a_view_in_whose_replay_a_call_fails(tmp_path: Path) -> None:
+    for each in range(faults.WAYS):
+        assert faults.every_look_back(tmp_path / f"{each}.db", each, step=5) > 20
+
+
 def test_opening_and_closing_at_which_a_call_fails(tmp_path: Path) -> None:
     for lasting in (False, True):
         folder = tmp_path / str(lasting)

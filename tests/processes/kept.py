@@ -25,7 +25,7 @@ from eventstore import LeafChanged, Session, Sessions, driver, seams, totals
 from eventstore.heads import MOST_KEPT
 from eventstore.testing import check_invariants
 from tests.crash.kills import Child, fork
-from tests.keeping import Uses, watch
+from tests.keeping import Uses, watch, watched_places
 from tests.processes.races import ACTIONS, LIMIT, Racer, message
 
 FEW = ("s0", "s1", "s2")
@@ -239,6 +239,7 @@ def _writer(path: Path, name: str, until: float, stores: int, threads: int, seed
             each = [opened.enter_context(Sessions(path, **options)) for _ in range(stores)]
             uses = [watch(sessions) for sessions in each]
             opened.enter_context(patch.object(totals, "TAIL", SHORT_TAIL))
+            opened.enter_context(watched_places())
             struck = opened.enter_context(interrupts(seed))
             keepers = [
                 Keeper(sessions, f"{name}.{number}.{thread}", seed, path)

@@ -114,6 +114,7 @@ def _reads(folder: Path, seed: int) -> Counter[str]:
         for read_only in (False, True):
             failed = faults.every_read(folder / "store.db", name, way, read_only=read_only, lasting=lasting)
             counted["faults"] += failed
+    counted["faults"] += faults.every_look_back(folder / "past.db", way, lasting=lasting)
     counted["faults"] += faults.every_opening(folder, way, lasting=lasting)
     return counted
 

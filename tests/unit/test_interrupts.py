@@ -161,6 +161,42 @@ def test_a_store_on_a_file_works_on_after_an_interrupt_anywhere(
         assert len(list(places(in_transactions, path, 9, durability))) > 20
 
 
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_a_view_reads_on_after_an_interrupt_anywhere(path: Path, in_memory: bool) -> None:
+    """What a replay had written when it was interrupted isn't in its way."""
+    with Sessions(":memory:" if in_memory else path) as sessions:
+        session = sessions.session()
+        session.append_messages([message(each) for each in "abc"])
+        session.append_message(message("branch"), parent_id="a")
+        session.delete_messages(["b"])
+        expected = session.get_history(), session.info()
+        number, was_interrupted = 1, True
+        while was_interrupted:
+            with sessions.at(sessions.latest_seq) as view:
+                past = view.session()
+                was_interrupted = interrupted(past.get_history, number)
+                assert (past.get_history(), past.info()) == expected
+            number += 2
+    assert number > 200
+
+
+def test_what_is_kept_beside_a_file_works_on_after_an_interrupt_anywhere(path: Path) -> None:
+    with Sessions(path) as sessions:
+        sessions.session().append_message(message("first", "some words"))
+
+    def look(sessions: Sessions) -> None:
+        with sessions._store.database.aside() as connection:
+            connection.execute("SELECT 1")
+
+    number, was_interrupted = 1, True
+    while was_interrupted:
+        with Sessions(path, read_only=True) as sessions:
+            was_interrupted = interrupted(lambda: look(sessions), number)
+            assert [found.id for found in sessions.session().search("words")] == ["first"]
+        number += 1
+    assert number > 50
+
+
 def idle_transaction(sessions: Sessions) -> bool:
     """Whether nobody would have to wait for this store."""
     database = sessions._store.database

@@ -16,7 +16,7 @@ import pytest
 
 from eventstore import EventStoreError, LeafChanged, Session, Sessions, StoreFull, driver, schema, seams, totals
 from eventstore.heads import KeptHeads
-from tests.keeping import Stale, Uses, watch
+from tests.keeping import Stale, Uses, watch, watched_places
 from tests.processes.kept import SHORT_TAIL, Keeper, interrupts
 from tests.unit.files import put_back
 from tests.unit.talk import message
@@ -345,7 +345,7 @@ def test_nothing_that_is_kept_is_stale(stores: int, tmp_path: Path) -> None:
     opened = [Sessions(place, durability="normal") for _ in range(stores)]
     uses = [watch(each) for each in opened]
     keepers = [Keeper(each, f"{n}", 0, None if stores == 1 else place) for n, each in enumerate(opened)]
-    with patch.object(totals, "TAIL", SHORT_TAIL), interrupts(0, 0.01) as struck:
+    with patch.object(totals, "TAIL", SHORT_TAIL), watched_places(), interrupts(0, 0.01) as struck:
         for step in range(240):
             keepers[step // 3 % stores].step()
     assert len(struck) == len(seams.SEAMS)
@@ -363,3 +363,15 @@ def test_what_is_stale_is_found(tmp_path: Path) -> None:
         pytest.raises(Stale),
     ):
         check(store, tmp_path, _undo)
+
+
+def test_a_leaf_taken_for_the_last_of_its_chain_is_found(tmp_path: Path) -> None:
+    """The comparison in the midst of a write itself."""
+    with Sessions(tmp_path / "store.db", durability="normal") as store:
+        session = store.session()
+        append_two(session)
+        session.select_leaf(session.get_history()[0]["id"])
+        (head,) = store._store.heads._heads.values()
+        head.ends_chain = True
+        with watched_places(), pytest.raises(Stale):
+            session.append_message(message("third"))
