@@ -7,7 +7,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from eventstore import codec, driver
+from eventstore import codec, driver, media
 from eventstore.codec import Encoded, Together
 from eventstore.errors import InvalidArgument, InvalidMessage
 from eventstore.media import Taken
@@ -88,7 +88,7 @@ class Drafts(Sequence[Draft]):
         self.sizes += sizes
         self.flags += repeat(0, number)
         self.media += repeat((), number)
-        self.tokens += map(tokens, values)  # last: it may change them
+        self.tokens += map(tokens, values)
         self.times += repeat(None, number)
 
 
@@ -104,7 +104,8 @@ class Drafting:
     ) -> None:
         self._reserved = frozenset(reserved)
         self._count_tokens = count_tokens
-        self.stamp = estimate_tokens if count_tokens is estimate_tokens else self._counted
+        self._is_counted = count_tokens is not estimate_tokens
+        self.stamp = self._counted if self._is_counted else estimate_tokens
         """The tokens that a message is stamped with."""
         self._prepare = prepare
 
@@ -130,7 +131,10 @@ class Drafting:
     def _draft_together(self, messages: Sequence[MessageLike], drafts: Drafts) -> None:
         are_plain = codec.are_plain_texts(messages)
         exact = are_plain and set(map(len, messages)) == {3}  # nothing but an id, a role and parts
-        together = codec.encode_together(messages, exact=exact)
+        may_be_changed = (
+            self._is_counted and not are_plain
+        )  # between its encoding and its check, by a caller's function
+        together = None if may_be_changed else codec.encode_together(messages, exact=exact)
         if together is None:
             for message in messages:
                 drafts.add(self.draft(message))
@@ -172,7 +176,7 @@ class Drafting:
     def _counted(self, message: Message) -> int:
         """The tokens by a caller's function."""
         try:
-            tokens = self._count_tokens(message)
+            tokens = self._count_tokens(media.copied(message))  # it may change or keep it
         except Exception as error:  # noqa: BLE001
             raise driver.of_a_caller(error)  # noqa: B904
         if not isinstance(tokens, int) or not 0 <= tokens <= MOST_TOKENS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -156,6 +156,8 @@ class TrioLoop:
 
         self._trio = trio
         self._token = trio.lowlevel.current_trio_token()
+        # Ctrl-C, which asyncio makes a cancellation, would else strike between handing a job over and waiting for it.
+        self._run = trio.lowlevel.enable_ki_protection(_run_on_trio)
 
     def is_current(self) -> bool:
         try:
@@ -170,18 +172,8 @@ class TrioLoop:
             return True
         return False
 
-    async def run(self, threads: Threads, job: Job[R], *, cancellable: bool = True) -> R:
-        lowlevel = self._trio.lowlevel
-        if cancellable:
-            await lowlevel.checkpoint_if_cancelled()
-        job.waiter = lowlevel.current_task()
-        threads.submit(job)
-
-        def abort(_raise: object) -> Any:
-            return lowlevel.Abort.SUCCEEDED if cancellable and job.claim() else lowlevel.Abort.FAILED
-
-        await lowlevel.wait_task_rescheduled(abort)
-        return job.result()
+    def run(self, threads: Threads, job: Job[R], *, cancellable: bool = True) -> Coroutine[Any, Any, R]:
+        return self._run(self._trio.lowlevel, threads, job, cancellable)
 
     def answer(self, jobs: list[Job[Any]]) -> None:
         with suppress(self._trio.RunFinishedError):
@@ -210,3 +202,16 @@ class TrioLoop:
             await signal.wait()
             return True
         return False
+
+
+async def _run_on_trio(lowlevel: Any, threads: Threads, job: Job[R], cancellable: bool) -> R:
+    if cancellable:
+        await lowlevel.checkpoint_if_cancelled()
+    job.waiter = lowlevel.current_task()
+    threads.submit(job)
+
+    def abort(_raise: object) -> Any:
+        return lowlevel.Abort.SUCCEEDED if cancellable and job.claim() else lowlevel.Abort.FAILED
+
+    await lowlevel.wait_task_rescheduled(abort)
+    return job.result()

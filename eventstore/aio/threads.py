@@ -89,7 +89,7 @@ class Line:
 
     def __init__(self) -> None:
         self._jobs: deque[Job[Any]] = deque()
-        self._calls: SimpleQueue[None] = SimpleQueue()  # one for each job at least: to look again
+        self._calls: SimpleQueue[None] = SimpleQueue()  # as many as jobs wait, at least: to look again
         self._taking = threading.Lock()
         self._unfinished: dict[Job[Any], None] = {}  # those that wait or run
         self._is_ended = False
@@ -98,7 +98,8 @@ class Line:
         """Adds a job behind the others."""
         self._unfinished[job] = None
         self._jobs.append(job)
-        self._calls.put(None)
+        if self._calls.qsize() < len(self._jobs):  # a thread that finds jobs without waiting leaves the calls
+            self._calls.put(None)
 
     def end(self) -> None:
         """Ends the threads that take from it, behind the last job."""

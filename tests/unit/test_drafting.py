@@ -6,6 +6,8 @@ import copy
 import pickle
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -104,6 +106,66 @@ def test_tools_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = [PLAIN, {**message("tool"), "parts": [tool]}]
     monkeypatch.setattr(codec, "encode", None)
     assert [draft.id for draft in DRAFTING.new_drafts(batch, "server")] == ["plain", "tool"]
+
+
+# ---- what a caller's function does meanwhile
+
+
+def is_stored(given: Any) -> bool:
+    return isinstance(outcome(lambda: [long_way(given)]), list)
+
+
+def test_a_counter_that_changes_or_keeps_what_it_counts_changes_nothing_else() -> None:
+    kept: list[Any] = []
+
+    def count(counted: Any) -> int:
+        kept.append(counted)
+        for part in counted["parts"]:
+            part.clear()
+        counted["parts"].append("counted")
+        del counted["id"]
+        return 7
+
+    drafting = Drafting(reserved=[], count_tokens=count, prepare=None)
+    valid = [each for each in each_odd_message() if type(each) is dict and is_stored(each)]
+    assert len(valid) > 50
+    for batch in ([PLAIN, PLAIN], valid):
+        expected = [codec.encode_message(each) for each in batch]
+        for drafts in ([*drafting.new_drafts(batch, "server")], [drafting.draft(each) for each in batch]):
+            assert [canonical(draft.encoded.value) for draft in drafts] == [canonical(each.value) for each in expected]
+            assert [draft.encoded[2:] for draft in drafts] == [each[2:] for each in expected]
+            assert [draft.id for draft in drafts] == [each["id"] for each in batch]
+            assert {draft.tokens for draft in drafts} == {7}
+    assert all(each["parts"][-1] == "counted" for each in kept)
+
+
+@pytest.mark.parametrize("others", [[], [message("x", metadata={})], [{**PLAIN, "parts": [{"type": "step"}]}]])
+def test_a_counter_that_changes_what_comes_next_gets_nothing_wrong_in(others: list[Any]) -> None:
+    """Wrong messages that are right by the time they are looked at, and right ones that are wrong then."""
+    next_one: dict[Any, Any] = {}
+
+    def make_next(given: Any) -> None:
+        next_one.clear()
+        next_one.update(given)
+
+    right = message("right")
+    for odd in each_odd_message():
+        if type(odd) is not dict:
+            continue
+        for before, after in ((odd, right), (right, odd)):
+            make_next(before)
+            counter = partial(count_and, partial(make_next, after))
+            drafting = Drafting(reserved=[], count_tokens=counter, prepare=None)
+            with suppress(EventStoreError):
+                for draft in drafting.new_drafts([PLAIN, next_one, *others], "server"):
+                    codec.check_message(draft.encoded.value)
+                    assert canonical(codec.own_value(draft.encoded)) == canonical(draft.encoded.value)
+
+
+def count_and(then: Callable[[], None], counted: Any) -> int:
+    if counted["id"] == PLAIN["id"]:
+        then()
+    return 1
 
 
 # ---- columns
