@@ -131,9 +131,8 @@ class Drafting:
     def _draft_together(self, messages: Sequence[MessageLike], drafts: Drafts) -> None:
         are_plain = codec.are_plain_texts(messages)
         exact = are_plain and set(map(len, messages)) == {3}  # nothing but an id, a role and parts
-        may_be_changed = (
-            self._is_counted and not are_plain
-        )  # between its encoding and its check, by a caller's function
+        # A caller's function may change a message between its encoding and its check.
+        may_be_changed = self._is_counted and not are_plain
         together = None if may_be_changed else codec.encode_together(messages, exact=exact)
         if together is None:
             for message in messages:
