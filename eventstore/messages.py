@@ -91,11 +91,11 @@ def sizes(connection: Connection, stretch: Stretch, limit: int, *, newest_first:
     )
 
 
-def totals(connection: Connection, stretch: Stretch) -> tuple[int, int]:
-    """(bytes, tokens) of a stretch, from the index alone."""
-    row: tuple[int, int] = fetch_one(
+def totals(connection: Connection, stretch: Stretch) -> tuple[int, int, int]:
+    """(messages, bytes, tokens) of a stretch, from the index alone."""
+    row: tuple[int, int, int] = fetch_one(
         connection,
-        "SELECT coalesce(sum(bytes), 0), coalesce(sum(tokens), 0) FROM message "
+        "SELECT count(*), coalesce(sum(bytes), 0), coalesce(sum(tokens), 0) FROM message "
         "WHERE chain = ? AND seq >= ? AND seq < ?",
         stretch,
     )

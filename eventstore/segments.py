@@ -35,12 +35,16 @@ class Descent:
         self._next: Range | None = (
             tree.bound(connection, path.leaf) if self._newest else Range(path.leaf.chain, self._top)
         )
-        self._looked = False  # the leaf's own chain was there a moment ago
+        self._ranges: deque[Range] = deque()  # looked up, and not yet walked
+        # Where no summary is looked for, a read may end in the leaf's own chain, which needs no look.
+        self._walked = None if whole or self._newest else self._next
+        if self._walked is not None:
+            self._ranges.append(self._walked)
+        self._looked = self._walked is not None  # at the first look the leaf's own chain was there a moment ago
         self._searching = self._newest > 0  # for the overlay that ends last on this path
         self._following: int | None = None  # the first overlay that isn't looked up yet
         self._overlays: deque[Shown] = deque()
         self._limit = tree.ENDLESS if whole else OVERLAYS_AT_ONCE
-        self._ranges: deque[Range] = deque()  # looked up, and not yet walked
         self._found: deque[Segment] = deque()
 
     def next(self, connection: Connection) -> Segment | None:
@@ -64,6 +68,8 @@ class Descent:
             self._next = None
             return
         ranges, self._next = tree.range_block(connection, start)
+        if start == self._walked:
+            del ranges[0]
         self._search(connection, ranges)
         self._ranges.extend(ranges)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -204,6 +205,40 @@ def test_totals_follow_a_long_conversation_that_grows_changes_and_shrinks(sessio
     checked()
     chain(session, "m1", "m2")
     checked()
+
+
+def test_the_newest_of_a_branch_ask_few_statements_however_long_it_is(path: Path) -> None:
+    """Fewest where nothing was written since the last look; and a sum moves on seldom."""
+    with Sessions(path, durability="normal") as sessions:
+        session = sessions.session()
+        session.append_messages([message(f"m{n}") for n in range(1_000)])
+        session.append_message(message("aside"), parent_id="m500")
+        session.select_leaf("m999")
+        session.get_recent_history(max_messages=50)
+        assert statements_of_a_look(session) <= 7
+        counts = []
+        for n in range(3 * totals.TAIL):
+            session.append_message(message(f"n{n}"))
+            counts.append(statements_of_a_look(session))
+        assert max(counts) <= 14
+        assert sum(counts) / len(counts) < 11
+        check_totals(session)
+
+
+def statements_of_a_look(session: Session) -> int:
+    """How many statements one read of the newest 50 runs."""
+    ran: list[str] = []
+
+    def note(_: apsw.Cursor, sql: str, _values: Any) -> bool:
+        ran.append(sql)
+        return True
+
+    readers = session.sessions._store.database._readers
+    with readers.lend() as connection:
+        connection.exec_trace = note
+    assert len(session.get_recent_history(max_messages=50).messages) == 50
+    connection.exec_trace = None
+    return len(ran) - ran.index("BEGIN")
 
 
 def test_totals_of_views_are_those_of_their_time(sessions: Sessions, session: Session) -> None:

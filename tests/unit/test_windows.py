@@ -186,6 +186,18 @@ def test_the_rest_is_found_past_messages_that_died_before(session: Session) -> N
     assert ids(taken) + ids(reading) == [f"m{n}" for n in (*range(199, 149, -1), *range(35, -1, -1))]
 
 
+@pytest.mark.parametrize("died", [0, 1])
+def test_the_rest_is_found_when_the_chain_of_the_leaf_has_gone(session: Session, died: int) -> None:
+    """A read newest first has looked no further yet."""
+    chain(session, *(f"m{n}" for n in range(60)))
+    session.append_messages([message(f"b{n}") for n in range(70)], parent_id="m40")
+    taken, reading = begun(session, newest_first=True)
+    session.delete_branch("b0")
+    session.delete_messages(["m40"] * died)
+    window = [f"b{n}" for n in range(69, 19, -1)]
+    assert ids(taken) + ids(reading) == window + [f"m{n}" for n in range(40 - died, -1, -1)]
+
+
 @SHAPES
 def test_a_reader_may_write_while_it_reads(session: Session, shape: Shape) -> None:
     names = shape(session, 130)
