@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     )
     from eventstore.views import StoreView
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _BESIDE = {"exchange", "testing"}  # packages of ours that are public too, once they were imported
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from eventstore import attachments, codec, deltas, media
+from eventstore import attachments, codec, deltas, media, parts
 from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.media import Taken
@@ -53,8 +53,8 @@ class Growing(NamedTuple):
 class Placed(NamedTuple):
     """A text on its way into the log: what its event's row holds, with its flags, and how many pieces hold the rest."""
 
-    row: str
     flags: int
+    row: str
     pieces: int
 
 
@@ -68,8 +68,11 @@ def is_any_large(sizes: Sequence[int], media: Iterable[tuple[Taken, ...]]) -> bo
     return max(sizes) > deltas.SLICE_BYTES or any(media)
 
 
-def place(connection: Connection, owner: int, body: Encoded) -> Placed:
-    """Stores what of a body goes beside its event's row: slices of a long text, attachments."""
+def place(connection: Connection, owner: int, body: Encoded, id: str | None = None, role: str | None = None) -> Placed:
+    """Stores what of a body goes beside its event's row: slices of a long text, attachments; and, where the row has the
+    message's `id` and `role`, both of them."""
+    if not is_large(body):
+        return Placed(*parts.cut(body.flags, body.text, id, role, body.value), 0)
     first, *rest = deltas.slices(body.text)
     add_pieces(connection, owner, owner, len(first), rest)
     for n, taken in enumerate(body.media, len(rest)):
@@ -77,7 +80,7 @@ def place(connection: Connection, owner: int, body: Encoded) -> Placed:
         connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, NULL, ?)", (owner, n, owner, taken.at, key))
     pieces = len(rest) + len(body.media)
     flags = body.flags | (PIECES if pieces else 0) | (ATTACHMENTS if body.media else 0)
-    return Placed(first, flags, pieces)
+    return Placed(flags, first, pieces)
 
 
 def add_pieces(connection: Connection, owner: int, version: int, at: int, texts: Iterable[str], n: int = 0) -> None:
@@ -123,16 +126,22 @@ def read_text(connection: Connection, version: int) -> tuple[str, int] | None:
 
 def _read(connection: Connection, version: int) -> tuple[str, int, list[Hole]] | None:
     """(text, flags, where media belong into it) of a version, `None` when it was not retained."""
-    row = fetch_one(connection, "SELECT digest, base, flags, body FROM event WHERE seq = ?", (version,))
+    row = fetch_one(connection, "SELECT digest, base, flags, body, id, role FROM event WHERE seq = ?", (version,))
     if row is None or row[0] is None:
         return None
-    _, base, flags, body = row
+    _, base, flags, *said = row
+    text = parts.whole(flags, *said) if base is None else read_base(connection, base) or ""
+    flags &= ~parts.PARTS
     if base is None and not flags & PIECES:
-        return body, flags, []
-    if base is not None:
-        (body,) = fetch_one(connection, "SELECT body FROM event WHERE seq = ?", (base,))
-    text, holes = joined(connection, body, base or version, version)
+        return text, flags, []
+    text, holes = joined(connection, text, base or version, version)
     return text, flags, holes
+
+
+def read_base(connection: Connection, owner: int) -> str | None:
+    """What of a text its event's row says."""
+    row = fetch_one(connection, "SELECT flags, body, id, role FROM event WHERE seq = ?", (owner,))
+    return None if row is None or row[1] is None else parts.whole(*row)
 
 
 def joined(connection: Connection, base: str, owner: int, version: int) -> tuple[str, list[Hole]]:
@@ -158,13 +167,9 @@ def joined(connection: Connection, base: str, owner: int, version: int) -> tuple
 def read_growing(connection: Connection, version: int) -> Growing:
     """A retained version, ready to grow."""
     body = read(connection, version) or Body("", 0)
-    base, size, count = fetch_one(
-        connection,
-        "SELECT coalesce(v.base, v.seq), length(o.body), (SELECT count(*) FROM piece WHERE event = o.seq) "
-        "FROM event v JOIN event o ON o.seq = coalesce(v.base, v.seq) WHERE v.seq = ?",
-        (version,),
-    )
-    return Growing(base, size, count, body.text, body.media)
+    (owner,) = fetch_one(connection, "SELECT coalesce(base, seq) FROM event WHERE seq = ?", (version,))
+    (count,) = fetch_one(connection, "SELECT count(*) FROM piece WHERE event = ?", (owner,))
+    return Growing(owner, len(read_base(connection, owner) or ""), count, body.text, body.media)
 
 
 def grows(growing: Growing, new: Encoded) -> tuple[int, str] | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eventstore import codec, log, schema, summaries, tree
+from eventstore import bodies, codec, log, parts, schema, summaries, tree
 from eventstore.driver import Connection, fetch
 from eventstore.fold import Fold
 from eventstore.log import Envelope
@@ -150,6 +150,9 @@ class Mender:
         e, session = event.envelope, event.session
         if e.type == log.DELETE:
             log.append_deletion(self._connection, e.seq, event.deleted)
+        if event.row is not None and event.value is not None and not e.flags & bodies.PIECES:
+            flags, event.row = parts.cut(e.flags, event.row, e.id, e.role, event.value)
+            e = e._replace(flags=flags)
         self._write(e, event.row, session)
         self._session_of[e.seq] = old
         self.events += 1

@@ -12,6 +12,7 @@ import attrs
 from eventstore import bodies, codec, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection, array_of, fetch, fetch_one
+from eventstore.parts import PARTS
 from eventstore.tree import Position
 from eventstore.types import Message, MessageInfo
 
@@ -24,8 +25,13 @@ class Stretch(NamedTuple):
     high: int
 
 
+# The last column tells what `body` is: the parts alone (NULL), the whole text (0), or not all of the version named.
+_BODY = (
+    f"v.id, v.role, v.body, CASE WHEN v.flags = {PARTS} THEN NULL "
+    "WHEN v.flags = 0 AND v.body IS NOT NULL THEN 0 ELSE v.seq END"
+)
 _BODIES = (
-    "SELECT v.seq, v.flags, v.body FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
+    f"SELECT {_BODY} FROM message m JOIN event v ON v.seq = coalesce(m.current, m.seq) "
     "WHERE m.chain = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq"
 )
 
@@ -34,13 +40,15 @@ def read(connection: Connection, stretch: Stretch) -> list[Message]:
     """The messages of a stretch, oldest first."""
     decode = codec.decode_plain
     return [
-        decode(body) if flags == 0 and body is not None else _assembled(connection, version)
-        for version, flags, body in fetch(connection, _BODIES, stretch)
+        {"id": id, "role": role, "parts": decode(body)}
+        if version is None
+        else (_assembled(connection, version) if version else decode(body))
+        for id, role, body, version in fetch(connection, _BODIES, stretch)
     ]
 
 
 _MANY_BODIES = (
-    "SELECT r.key, v.seq, v.flags, v.body FROM json_each(?) r "
+    f"SELECT r.key, {_BODY} FROM json_each(?) r "
     "CROSS JOIN message m ON m.chain = r.value ->> 0 AND m.seq >= r.value ->> 1 AND m.seq < r.value ->> 2 "
     "CROSS JOIN event v ON v.seq = coalesce(m.current, m.seq) ORDER BY r.key, m.seq"
 )
@@ -52,9 +60,12 @@ def read_stretches(connection: Connection, stretches: Sequence[Stretch]) -> list
         return [read(connection, stretch) for stretch in stretches]
     decode = codec.decode_plain
     found: list[list[Message]] = [[] for _ in stretches]
-    for n, version, flags, body in fetch(connection, _MANY_BODIES, (json.dumps(stretches),)):
-        message = decode(body) if flags == 0 and body is not None else _assembled(connection, version)
-        found[n].append(message)
+    for n, id, role, body, version in fetch(connection, _MANY_BODIES, (json.dumps(stretches),)):
+        found[n].append(
+            {"id": id, "role": role, "parts": decode(body)}
+            if version is None
+            else (_assembled(connection, version) if version else decode(body))
+        )
     return found
 
 

@@ -203,7 +203,7 @@ def check_readable(connection: Connection, path: str) -> None:
     version = _what_is_there(connection, path)
     if version == 0:
         raise _without_tables(path)
-    if version < schema.VERSION:
+    if version < schema.OLDEST_READABLE:
         raise ReadOnlyStore(
             f"{path}: it has the older file format {version} and must be migrated first: open it once for writing"
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from eventstore import attachments, log
+from eventstore import attachments, log, parts
 from eventstore.driver import Connection, Error, fetch, fetch_one
 from eventstore.log import Envelope
 
@@ -95,7 +95,11 @@ class Salvage:
         fields: list[Any] = [_text(value) if n in _TEXTS else _integer(value) for n, value in enumerate(row[:16])]
         if any(fields[n] is None for n in _NEEDED) or fields[0] != seq:
             return None
-        return Envelope(*fields), _text(whole[16]) if whole else None
+        envelope = Envelope(*fields)
+        row = _text(whole[16]) if whole else None
+        if row is not None and envelope.flags & parts.PARTS:
+            row = parts.whole(envelope.flags, row, envelope.id or "", envelope.role or "")
+        return envelope, row
 
     def pieces(self, event: int) -> list[Piece]:
         """The pieces of an event's body, up to the first that can't be read."""

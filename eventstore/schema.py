@@ -12,7 +12,8 @@ from collections.abc import Callable
 from eventstore.driver import Connection
 
 APPLICATION_ID = 0x45565354  # "EVST", at byte 68 of the file
-VERSION = 1
+VERSION = 2
+OLDEST_READABLE = 1  # a store of such a version is read as it is, where it can't be migrated
 PAGE_SIZE = 2_048  # what costs at an append is pages dirtied per commit: see docs/design.md
 
 LOG_TABLES = (
@@ -144,7 +145,9 @@ def create(connection: Connection) -> None:
     connection.pragma("user_version", VERSION)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    1: lambda _: None,  # rows of parts alone come, and those of whole messages stay
+}
 """From version n to n + 1, by n. Each runs inside the opening transaction."""
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from eventstore import bodies, codec, log, words
 from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.parts import PARTS
 
 BATCH_MESSAGES = 2_000
 BATCH_BYTES = 4 * 1024 * 1024
@@ -87,12 +88,20 @@ def read(connection: Connection, version: int) -> str:
 
 def read_row(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> str:
     """`read`, for who has read the row."""
-    body, flags = whole_body(connection, version, flags, base, body)
-    return words.searchable(codec.decode(body, flags)) if body else ""
+    body, flags = read_body(connection, version, flags, base, body)
+    return content(flags, body)
 
 
-def whole_body(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> tuple[str, int]:
-    """(JSON without media, codec flags) of a version whose row was read; ("", 0) when it was not retained."""
-    if base is not None or flags > bodies.STRICT:
+def read_body(connection: Connection, version: int, flags: int, base: int | None, body: str | None) -> tuple[str, int]:
+    """(JSON without media, flags) of a version whose row was read; ("", 0) when it was not retained."""
+    if base is not None or flags & bodies.PIECES:
         return bodies.read_text(connection, version) or ("", 0)
     return body or "", flags
+
+
+def content(flags: int, body: str) -> str:
+    """What of a text that `read_body` gave is searched."""
+    if not body:
+        return ""
+    value = codec.decode(body, flags)
+    return words.searchable({"parts": value} if flags & PARTS else value)

@@ -10,7 +10,7 @@ from typing import Any
 from eventstore import attachments, bodies, codec, strict
 from eventstore.bodies import Hole
 from eventstore.codec import Encoded
-from eventstore.driver import Connection, fetch, fetch_one
+from eventstore.driver import Connection, fetch
 from eventstore.log import Envelope
 from eventstore.media import Taken
 from eventstore.salvaging import Piece, Salvage
@@ -86,8 +86,7 @@ class Vouching:
         if e.seq >= self._broken.get(owner, e.seq + 1):
             return None
         if e.base is not None:
-            found = fetch_one(self._connection, "SELECT body FROM event WHERE seq = ?", (e.base,))
-            row = None if found is None else found[0]
+            row = bodies.read_base(self._connection, e.base)
         if row is None:
             return None
         text, holes = bodies.joined(self._connection, row, owner, e.seq)

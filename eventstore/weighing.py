@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
-from eventstore import clock, codec, log, paths, texts, words
+from eventstore import clock, codec, log, paths, texts
 from eventstore.beside import Source
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.forms import Match
@@ -203,9 +203,9 @@ class Search:
     def _weigh(self, row: Row) -> _Found | None:
         """A candidate with its score, `None` when its text doesn't fit."""
         version, message, _, _, flags, base, body, *_ = row
-        body, flags = texts.whole_body(self._connection, version, flags, base, body)
+        body, flags = texts.read_body(self._connection, version, flags, base, body)
         self._characters += len(body)
-        content = words.searchable(codec.decode(body, flags)) if body else ""
+        content = texts.content(flags, body)
         counts, length, matches = self._finder.look(content)
         if not all(counts):
             return None

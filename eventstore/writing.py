@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import bodies, clock, codec, driver, fold, heads, log
+from eventstore import bodies, clock, codec, driver, fold, heads, log, parts
 from eventstore.codec import Encoded
 from eventstore.drafting import Draft, Drafts
 from eventstore.heads import Head
@@ -126,32 +126,35 @@ class Write:
     def _add_one(self, begin: Begin, draft: Draft) -> None:
         seq, session, back, type, now, parent, touch = begin
         id, role, encoded, tokens, created_at = draft
-        text, flags = encoded.text, encoded.flags
-        digest = codec.digest(text)
+        digest = codec.digest(encoded.text)
         if bodies.is_large(encoded):
-            text, flags, _ = bodies.place(self.connection, seq, encoded)
+            flags, row, _ = bodies.place(self.connection, seq, encoded)
+        else:
+            flags, row = parts.cut(encoded.flags, encoded.text, id, role, encoded.value)
         envelope = tuple.__new__(Envelope, (
             seq, session, back, type, now, id, None, parent, touch, role, encoded.size, tokens, created_at, None,
             digest, flags,
         ))  # fmt: skip
-        self.append(envelope, text)
+        self.append(envelope, row)
 
     def _add_run(self, begin: Begin, drafts: Sequence[Draft], hashes: Sequence[int] | None) -> None:
         columns = Drafts.of(drafts)
-        texts: Sequence[str] = columns.texts
-        flags: Sequence[int] = columns.flags
-        digests = codec.digests(texts)
-        if bodies.is_any_large(columns.sizes, columns.media):
-            placed = [bodies.place(self.connection, seq, draft.encoded) for seq, draft in enumerate(drafts, begin.seq)]
-            texts, flags, _ = zip(*placed, strict=True)
-        run = Run(
-            begin, columns.ids, columns.roles, columns.sizes, columns.tokens, columns.times, digests, flags, texts
-        )
+        digests = codec.digests(columns.texts)
+        flags, rows = self._place_each(begin.seq, columns)
+        run = Run(begin, columns.ids, columns.roles, columns.sizes, columns.tokens, columns.times, digests, flags, rows)
         log.append_run(self.connection, run)
         reach("logged")
         fold.apply_run(self.connection, run, self.head, hashes)
         self._last = run.seqs[-1]
         reach("applied")
+
+    def _place_each(self, first: int, drafts: Drafts) -> tuple[Sequence[int], Sequence[str]]:
+        """(flags, what the rows hold) of new messages, the first of them event `first`."""
+        if not bodies.is_any_large(drafts.sizes, drafts.media):
+            return parts.cut_each(drafts.flags, drafts.texts, drafts.ids, drafts.roles, drafts.values)
+        each = enumerate(drafts, first)
+        placed = [bodies.place(self.connection, seq, draft.encoded, draft.id, draft.role) for seq, draft in each]
+        return [flags for flags, _, _ in placed], [row for _, row, _ in placed]
 
     def log(self, envelope: Envelope, body: Encoded | None = None) -> int:
         """Appends an event with its body, applies it, and returns how many pieces the body took beside its row."""
@@ -159,7 +162,7 @@ class Write:
         if body is None:
             self.append(envelope, None)
             return 0
-        placed = bodies.place(self.connection, envelope.seq, body)
+        placed = bodies.place(self.connection, envelope.seq, body, envelope.id, envelope.role)
         self.append(envelope._replace(digest=codec.digest(body.text), flags=placed.flags), placed.row)
         return placed.pieces
 

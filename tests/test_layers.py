@@ -19,7 +19,20 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
     ("errors", "types", "hints", "reports", "events", "clock", "seams", "troubles"),
     # pure: text and numbers in, text and numbers out
-    ("hashing", "strict", "media", "codec", "deltas", "tokens", "prepare", "names", "words", "overlays", "prompt"),
+    (
+        "hashing",
+        "strict",
+        "media",
+        "codec",
+        "deltas",
+        "parts",
+        "tokens",
+        "prepare",
+        "names",
+        "words",
+        "overlays",
+        "prompt",
+    ),
     # SQLite: the border, the file's tables, connections and transactions
     ("wal", "driver", "pages", "tokenizing", "schema", "locking", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it

@@ -35,7 +35,7 @@ ODD_TEXTS = (
 """Texts that stores have stumbled over: scripts, joined emoji, NUL, halves of surrogate pairs, look-alikes."""
 
 ODD_NUMBERS = (0, -1, 2**53 + 1, 2**63, -(2**63) - 1, 2**64, 10**40, 0.0, -0.0, 1.0, 0.1, 1e16, 1e-7, 5e-324)
-ODD_IDS = ("0", " ", "a b", "id/with/slashes", "ключ", "消息一", "👍🏽", "a\x00b", "%", "'", "x" * 300)
+ODD_IDS = ("0", " ", "a b", "id/with/slashes", "ключ", "消息一", "👍🏽", "a\x00b", "%", "'", '\\"', "x" * 300)
 ROLES = ("user", "assistant", "system", "tool", "разработчик")
 
 

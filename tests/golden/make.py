@@ -12,7 +12,7 @@ from typing import Any, Literal
 from eventstore import ImportRow, Session, Sessions
 
 HERE = Path(__file__).parent
-VERSION = 1
+VERSION = 2
 LONG = 200
 START = datetime(2024, 2, 29, 12, 30, 0, 123456, tzinfo=UTC)
 PICTURE = base64.b64encode(bytes(range(256)) * 8).decode()
@@ -71,6 +71,11 @@ def odd_values(session: Session) -> None:
             "extra": "kept",
         }
     )
+    for odd in (
+        {"role": "user", "id": "role first", "parts": []},
+        {"id": 'a "quoted" id', "role": "user", "parts": []},
+    ):
+        session.append_message(odd)
 
 
 def growing(session: Session) -> None:

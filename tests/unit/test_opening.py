@@ -243,26 +243,30 @@ def test_a_newer_store_whose_version_is_still_in_its_wal_is_refused(store: Path)
 
 def test_an_older_store_is_migrated_in_one_transaction(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def migration(connection: Connection) -> None:
-        connection.execute("CREATE TABLE of_version_2 (a)")
-        connection.execute("INSERT INTO of_version_2 VALUES ('b')")
+        connection.execute("CREATE TABLE of_a_later_version (a)")
+        connection.execute("INSERT INTO of_a_later_version VALUES ('b')")
 
     def failing(connection: Connection) -> None:
-        connection.execute("DROP TABLE of_version_2")
+        connection.execute("DROP TABLE of_a_later_version")
         raise RuntimeError
 
-    monkeypatch.setattr(schema, "VERSION", 3)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: migration, 2: failing})
+    present, newer = schema.VERSION, schema.VERSION + 2
+    monkeypatch.setattr(schema, "VERSION", newer)
+    monkeypatch.setattr(schema, "OLDEST_READABLE", newer)
+    monkeypatch.setattr(schema, "MIGRATIONS", {present: migration, present + 1: failing})
     refused(store, ReadOnlyStore, read_only=True)
     with pytest.raises(RuntimeError):
         Sessions(store)
     theirs = sqlite3.connect(store)  # neither step has left anything
-    assert theirs.execute("pragma user_version").fetchone() == (1,)
-    assert theirs.execute("select count(*) from sqlite_schema where name = 'of_version_2'").fetchone() == (0,)
+    assert theirs.execute("pragma user_version").fetchone() == (present,)
+    assert theirs.execute("select count(*) from sqlite_schema where name = 'of_a_later_version'").fetchone() == (0,)
     theirs.close()
-    monkeypatch.setitem(schema.MIGRATIONS, 2, lambda connection: connection.execute("DROP TABLE of_version_2"))
+    monkeypatch.setitem(
+        schema.MIGRATIONS, present + 1, lambda connection: connection.execute("DROP TABLE of_a_later_version")
+    )
     with Sessions(store) as sessions:
         assert ids(sessions.session().get_history()) == ["a", "b", "c"]
-    assert int.from_bytes(store.read_bytes()[60:64], "big") == 3
+    assert int.from_bytes(store.read_bytes()[60:64], "big") == newer
     with Sessions(store, read_only=True) as sessions:
         assert ids(sessions.session().get_history()) == ["a", "b", "c"]
 

@@ -403,16 +403,16 @@ def check_large_outputs(path: Path, count: int, size: int) -> None:
     with Sessions(path, durability="normal") as sessions:
         assert [info.messages for info in sessions.list_sessions()] == [count]
         read: list[int] = []
-        whole_body = texts.whole_body
+        read_body = texts.read_body
         try:
-            texts.whole_body = lambda *arguments: read.append(arguments[1]) or whole_body(*arguments)  # type: ignore[func-returns-value]
+            texts.read_body = lambda *arguments: read.append(arguments[1]) or read_body(*arguments)  # type: ignore[func-returns-value]
             assert len(sessions.search("went well")) == 20
             most = max(20, -(-weighing.WEIGHED_CHARACTERS // (size + 100)))
             assert len(read) == min(most, count)
             assert found(sessions.search("number1")) == ["m1"]
             assert len(read) == min(most, count) + 1
         finally:
-            texts.whole_body = whole_body
+            texts.read_body = read_body
 
 
 def test_large_outputs_of_tools_cost_no_search(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,7 @@ TOO_LONG = "n" * 2_200_000
 CALLS_WITH_WORDS: dict[str, Callable[[Sessions, Session], object]] = {
     "an id": lambda _, session: session.append_message(message(TOO_LONG)),
     "an id beside a full row of text": lambda _, session: session.append_message(
-        message("n" * 500_000, "x" * 3_000_000)
+        {"role": "user", "id": "n" * 500_000, "parts": message("n", "x" * 3_000_000)["parts"]}
     ),
     "one id of a batch": lambda _, session: session.append_messages([message("new"), message(TOO_LONG)]),
     "an id that is looked for": lambda _, session: session.get_message(TOO_LONG),
