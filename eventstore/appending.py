@@ -36,7 +36,9 @@ def append_message(
         store.database.check_writable()
         return answer_overlay(draft)
     with Write(store, name, draft.id) as write, write:
-        return append_one(write, draft, parent_id, expected_leaf)
+        if (position := write.find(draft.id)) is not None:
+            return _repeat(write, position)
+        return append_new(write, draft, parent_id, expected_leaf)
 
 
 def answer_overlay(draft: Draft) -> AppendResult:
@@ -86,10 +88,8 @@ def check_parent(parent_id: object) -> None:
         raise InvalidArgument(f"parent_id must be a message's id, None for a root, or LATEST; not {parent_id!r}")
 
 
-def append_one(write: Write, draft: Draft, parent: ParentId, expected: ExpectedLeaf) -> AppendResult:
-    """Appends one, or answers with the stored one when its id is known."""
-    if (position := _find(write, draft)) is not None:
-        return _repeat(write, position)
+def append_new(write: Write, draft: Draft, parent: ParentId, expected: ExpectedLeaf) -> AppendResult:
+    """Appends a message that isn't there."""
     return AppendResult(True, draft.encoded.value, _add(write, (draft,), parent, expected)[0])
 
 
@@ -137,7 +137,7 @@ def _append_each(
             continue
         if draft.id in run:
             append_what_is_new()
-        if (position := _find(write, draft)) is None:
+        if (position := write.find(draft.id)) is None:
             run[draft.id] = draft
         else:
             append_what_is_new()
@@ -145,10 +145,6 @@ def _append_each(
             results.append(_repeat(write, position))
     append_what_is_new()
     return results
-
-
-def _find(write: Write, draft: Draft) -> Position | None:
-    return tree.find(write.connection, write.head.session, draft.id) if write.may_hold(draft.id) else None
 
 
 def _repeat(write: Write, position: Position) -> AppendResult:
@@ -207,7 +203,7 @@ def _resolve(write: Write, parent: ParentId | Position) -> tuple[int | None, str
         return None, None
     if isinstance(parent, Position):
         return parent.seq, log.message_id(write.connection, parent.seq)
-    position = None if write.session is None else tree.find(write.connection, write.session, parent)
+    position = write.find(parent)
     if position is None:
         raise UnknownMessage([parent], write.name, "parent_id")
     return position.seq, parent

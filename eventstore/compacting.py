@@ -28,7 +28,7 @@ def add_compaction(
     given = CompactResult(from_message_id, to_message_id, summary)
     _check(given)
     with Write(store, name) as write, write:
-        return _store(write, log.COMPACTION, given, at)
+        return _store(write, log.COMPACTION, given, _range(write, given), at)
 
 
 def store_result(store: Store, name: str, result: object, since: int) -> Compaction | None:
@@ -48,7 +48,7 @@ def store_result(store: Store, name: str, result: object, since: int) -> Compact
         first, last = _range(write, result)
         if any(seq in gone for seq in _covered(write, first, last, gone)):
             return None
-        return _store(write, log.COMPACT, result, None)
+        return _store(write, log.COMPACT, result, (first, last), None)
 
 
 def _check(given: CompactResult) -> None:
@@ -56,8 +56,10 @@ def _check(given: CompactResult) -> None:
         raise InvalidCompaction(f"a summary must be a text that isn't blank, not {given.summary!r:.200}")
 
 
-def _store(write: Write, type: int, given: CompactResult, created_at: int | None) -> Compaction:
-    first, last = _range(write, given)
+def _store(
+    write: Write, type: int, given: CompactResult, ends: tuple[Position, Position], created_at: int | None
+) -> Compaction:
+    first, last = ends
     first = _taken_over(write, first, last)
     overlay_id = uuid4().hex
     summary = codec.encode(given.summary)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TypeVar
 
-from eventstore import driver, opening, wal
+from eventstore import driver, forking, opening, wal
 from eventstore.aside import Aside
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, ReadOnlyStore, StoreClosed, StoreForked
@@ -38,7 +38,7 @@ class Database:
         self.closing_hook: Callable[[], object] = lambda: None
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
-        self._lock = WriteLock(path, busy_timeout)
+        self._lock = forking.watched(WriteLock(path, busy_timeout))
         self._owner: int | None = None  # the thread whose transaction is open
         self.number = 0  # of transactions begun
         self._depth = 0

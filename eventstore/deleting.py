@@ -24,14 +24,7 @@ def delete_messages(store: Store, name: str, message_ids: Iterable[str]) -> list
             raise InvalidArgument(f"a message's id is a string, not {message_id!r}")
     wanted = list(dict.fromkeys(given))
     with Write(store, name) as write, write:
-        session = write.session
-        if session is None:
-            return []
-        found = {
-            message_id: position
-            for message_id in wanted
-            if (position := tree.find(write.connection, session, message_id)) is not None
-        }
+        found = {each: position for each in wanted if (position := write.find(each)) is not None}
         _delete(write, list(found.values()), list(found))
         return list(found)
 

@@ -52,12 +52,12 @@ def import_message(
     """Stores one message as given. Raises `UnknownMessage` when its parent isn't there."""
     row = _checked(store, ImportRow(message, parent_id=parent_id, created_at=created_at))
     with Write(store, name) as write, write:
-        position = None if write.session is None else tree.find(write.connection, write.session, row.draft.id)
+        position = write.find(row.draft.id)
         if position is not None:
             return AppendResult(False, messages.read_one(write.connection, position), None)
         parent = None
         if row.parent_id is not None:
-            found = None if write.session is None else tree.find(write.connection, write.session, row.parent_id)
+            found = write.find(row.parent_id)
             if found is None:
                 raise UnknownMessage([row.parent_id], name, "parent_id")
             parent = found.seq
@@ -131,9 +131,7 @@ class _Places:
             self.flush()
         if message_id in self._seqs:
             return self._seqs[message_id]
-        if self._write.session is None or message_id in self._absent:
-            return None
-        position = tree.find(self._write.connection, self._write.session, message_id)
+        position = None if message_id in self._absent else self._write.find(message_id)
         return None if position is None else position.seq
 
     def holds(self, message_id: str) -> bool:

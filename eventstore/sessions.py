@@ -80,6 +80,7 @@ class Sessions(Handle):
         return f"<Sessions {self._store.database.path!r}>"
 
     def __enter__(self) -> Self:
+        self._store.database.check_open()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

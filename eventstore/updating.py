@@ -6,8 +6,8 @@ after the old body was dropped, so that the file can use its pages again.
 
 from __future__ import annotations
 
-from eventstore import bodies, codec, deltas, log, messages, tree
-from eventstore.appending import answer_overlay, append_one, check_parent
+from eventstore import bodies, codec, deltas, log, messages
+from eventstore.appending import answer_overlay, append_new, check_parent
 from eventstore.bodies import Growing
 from eventstore.drafting import Draft
 from eventstore.driver import fetch_one
@@ -30,7 +30,7 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
         store.database.check_writable()
         return None
     with Write(store, name) as write, write:
-        position = _find(write, draft.id)
+        position = write.find(draft.id)
         if position is None:
             return None
         if reserved:
@@ -51,17 +51,13 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
         store.database.check_writable()
         return answer_overlay(draft)
     with Write(store, name) as write, write:
-        position = _find(write, draft.id)
+        position = write.find(draft.id)
         if position is None:
             new = drafting.draft(drafting.with_reserved(given, None)) if reserved else draft
-            return append_one(write, new, parent_id, UNCHECKED)
+            return append_new(write, new, parent_id, UNCHECKED)
         if reserved:
             draft = _merged(write, position, given)
         return AppendResult(False, draft.encoded.value, seq=_replace(write, position, draft))
-
-
-def _find(write: Write, message_id: str) -> Position | None:
-    return None if write.session is None else tree.find(write.connection, write.session, message_id)
 
 
 def _merged(write: Write, position: Position, given: MessageLike) -> Draft:

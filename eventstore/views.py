@@ -36,6 +36,7 @@ class StoreView(Handle):
         return f"<StoreView at {self.seq}>"
 
     def __enter__(self) -> Self:
+        self._past.check_open()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -89,6 +90,13 @@ class _Past:
             if reader is not None:
                 reader.connection.close()
 
+    def check_open(self) -> Reader:
+        """What it reads with. Raises `StoreClosed` once the view or its store was closed, and `StoreForked`."""
+        self._store.database.check_open()
+        if self._reader is None:
+            raise StoreClosed("the view was closed: ask the store for another with at()")
+        return self._reader
+
     def position(self, connection: Connection) -> int:
         """The seq that the view is of."""
         return self._seq
@@ -112,25 +120,22 @@ class _Past:
 
     @contextmanager
     def _state(self) -> Iterator[Connection]:
-        self._store.database.check_open()
-        with self._lock:
-            if self._reader is None:
-                raise StoreClosed("the view was closed: ask the store for another with at()")
-            with driver.translated(self._store.database.path):
-                reader = self._current(self._reader)
-                with reader.checked() as connection:
-                    self._is_whole = False
-                    connection.execute("BEGIN")  # one state
-                    try:
-                        yield connection
-                    except EventStoreError:
-                        self._keep(connection)
-                        raise
-                    except BaseException:
-                        with suppress(driver.Error):
-                            connection.execute("ROLLBACK")
-                        raise
+        self.check_open()
+        with self._lock, driver.translated(self._store.database.path):
+            reader = self._current(self.check_open())
+            with reader.checked() as connection:
+                self._is_whole = False
+                connection.execute("BEGIN")  # one state
+                try:
+                    yield connection
+                except EventStoreError:
                     self._keep(connection)
+                    raise
+                except BaseException:
+                    with suppress(driver.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+                self._keep(connection)
 
     def _keep(self, connection: Connection) -> None:
         """Keeps what was replayed. It isn't called where the file couldn't be read, or an interrupt came: a session may

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from eventstore import bodies, clock, codec, driver, fold, heads, log, parts
+from eventstore import bodies, clock, codec, driver, fold, heads, log, parts, tree
 from eventstore.codec import Encoded
 from eventstore.drafting import Draft, Drafts
 from eventstore.heads import Head
 from eventstore.log import Begin, Envelope, Run
 from eventstore.seams import reach
 from eventstore.store import Store
+from eventstore.tree import Position
 
 if TYPE_CHECKING:
     from eventstore.events import Event
@@ -28,7 +29,8 @@ class Write:
     Two blocks, since an interrupt (Ctrl-C) can strike as an `__exit__` begins, where it can't guard itself: the inner
     one commits or rolls back, the outer one rolls back what the inner one left.
 
-    `asked` is an id that the verb will look for, which is looked up with the rest of what a write begins with.
+    `asked` is an id that the verb will `find`, and that most likely isn't there: the rest of what a write begins with
+    tells that.
     """
 
     def __init__(self, store: Store, name: str, asked: str | None = None) -> None:
@@ -54,7 +56,7 @@ class Write:
         reach("begun")
         last, maybe_known, head = self.store.heads.load_for_write(self.connection, self.name, self._asked)
         self._first = self._last = last
-        self._asked_is_absent = not maybe_known and self._asked is not None
+        self._absent = None if maybe_known else self._asked
         self.session: int | None = None  # before its first event
         self.head = head or Head(0)  # as the events logged so far have left it. Read it, don't change it
         if head is not None:
@@ -81,9 +83,11 @@ class Write:
         self.store.end(None)
         reach("emitted")
 
-    def may_hold(self, message_id: str) -> bool:
-        """Whether a look at the index could find a message: not the one that was asked for when it isn't there."""
-        return self.session is not None and not (self._asked_is_absent and message_id == self._asked)
+    def find(self, message_id: str) -> Position | None:
+        """The session's living message with this id."""
+        if self.session is None or message_id == self._absent:
+            return None
+        return tree.find(self.connection, self.session, message_id)
 
     def keeps_current_only(self) -> bool:
         """Whether what is superseded loses its body."""

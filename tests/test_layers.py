@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "prompt",
     ),
     # SQLite: the border, the file's tables, connections and transactions
-    ("wal", "driver", "pages", "tokenizing", "schema", "locking", "opening", "readers", "aside", "database"),
+    ("wal", "driver", "pages", "tokenizing", "schema", "locking", "forking", "opening", "readers", "aside", "database"),
     # the log, and what is folded from it
     (
         "log",
@@ -222,7 +222,7 @@ def test_projections_know_public_names_only(module: str) -> None:
 @pytest.mark.parametrize(
     ("library", "allowed"),
     [
-        ("apsw", {"eventstore.driver", "eventstore.wal", "eventstore.tokenizing", "eventstore.pages"}),
+        ("apsw", {f"eventstore.{name}" for name in ("driver", "wal", "tokenizing", "pages", "forking")}),
         ("blinker", {"eventstore.listeners", "eventstore.sessions", "eventstore.aio.sessions"}),
         ("trio", {"eventstore.aio.loops"}),
         ("orjson", {"eventstore.codec", "eventstore.strict", "eventstore.tokens", "eventstore.exchange"}),

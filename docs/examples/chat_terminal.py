@@ -42,10 +42,14 @@ def text_of(part: dict[str, Any]) -> str:
     return text if isinstance(text, str) else f"[{part['type']}]"
 
 
+def drawable(text: str) -> str:
+    return _UNDRAWABLE.sub("\ufffd", text)
+
+
 def row_of(message: Message) -> Row:
     text = "".join(map(text_of, message["parts"]))
     writing = any(part.get("state") == "streaming" for part in message["parts"])
-    return Row(message["id"], message["role"], _UNDRAWABLE.sub("\ufffd", text), writing)
+    return Row(message["id"], message["role"], drawable(text), writing)
 
 
 class RowView(Static):
@@ -125,7 +129,8 @@ class Chat(App[None]):
         super().__init__()
         self.writer = Sessions(path)  # opened first: it makes the file
         self.reader = Sessions(path, read_only=True)
-        self.session_id = session_id
+        self.sent_to = self.writer.session(session_id)
+        self.shown = self.reader.session(session_id)
         self.title = session_id
         self.conversation = Conversation()
 
@@ -137,8 +142,7 @@ class Chat(App[None]):
     def on_mount(self) -> None:
         self.query_one(Input).focus()
         rows: list[Row] = []
-        session = self.reader.session(self.session_id)
-        follow(session, rows, transform=row_of, compacted=False, on_change=self.conversation.splice)
+        follow(self.shown, rows, transform=row_of, compacted=False, on_change=self.conversation.splice)
         self.set_interval(POLL_SECONDS, self.reader.poll)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -151,7 +155,7 @@ class Chat(App[None]):
     def send(self, text: str) -> None:
         message = {"id": str(uuid4()), "role": "user", "parts": [{"type": "text", "text": text}]}
         try:
-            self.writer.session(self.session_id).append_message(message)
+            self.sent_to.append_message(message)
         except EventStoreError as error:
             self.call_from_thread(self.not_sent, text, error)
 
@@ -167,4 +171,8 @@ class Chat(App[None]):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit("usage: python -m docs.examples.chat_terminal chat.db SESSION  (any name; a new one begins a chat)")
-    Chat(Path(sys.argv[1]), sys.argv[2]).run()
+    try:
+        chat = Chat(Path(sys.argv[1]), sys.argv[2])
+    except EventStoreError as error:
+        sys.exit("chat_terminal: " + drawable(" ".join(str(error).split())))
+    chat.run()

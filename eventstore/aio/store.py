@@ -79,11 +79,11 @@ class AsyncStore:
         """Opens it on the loop that runs; open already, does nothing. Left open by a loop that is over, it is closed
         first."""
         while self._calls is not None and not self._abandoned():
+            if self._opening is None:
+                self.calls  # noqa: B018 - in a forked child, and on another loop, it is refused
+                return
             if not self._calls.loop.is_current():
                 raise self._elsewhere()
-            if self._opening is None:
-                self.calls  # noqa: B018 - in a forked child it is refused
-                return
             await self._opening.wait()
         loop = current_loop()
         self._calls = calls = Calls(loop, self.feed.is_delivering, in_memory=self._in_memory)

@@ -27,7 +27,7 @@ R = TypeVar("R")
 class Job(Generic[R]):
     """A call on its way through a thread and back. `store`: whose transaction it may share with other jobs, if any."""
 
-    __slots__ = ("_call", "_claims", "_error", "_value", "has_begun", "is_done", "since", "store", "waiter")
+    __slots__ = ("_call", "_claims", "_error", "_value", "is_done", "since", "store", "waiter")
 
     def __init__(self, call: Callable[[], R], store: Store | None = None) -> None:
         self._call = call
@@ -37,7 +37,6 @@ class Job(Generic[R]):
         self.store = store
         self.since = time.monotonic()
         self.waiter: Any = None  # what the loop wakes
-        self.has_begun = False
         self.is_done = False  # as the loop knows
 
     def claim(self) -> bool:
@@ -50,14 +49,9 @@ class Job(Generic[R]):
         """Whether it is this thread's already."""
         return self._claims[:1] == [threading.get_ident()]
 
-    def let_go(self) -> None:
-        """Makes it nobody's again."""
-        self._claims = []
-
     def run(self) -> BaseException | None:
         """Makes the call, and keeps what it gives. Returns what it raised, which is kept too."""
         try:
-            self.has_begun = True
             self._value, self._error = self._call(), None
         except BaseException as error:  # noqa: BLE001 - it is the caller's
             self._error = error
@@ -145,19 +139,12 @@ class Line:
         return None
 
     def fail(self, error: BaseException) -> list[Job[Any]]:
-        """After an exception has struck the thread that calls this: the jobs that it had begun have failed, and are
-        returned; those that it had only taken wait again."""
-        begun: list[Job[Any]] = []
-        with self._taking:
-            for job in [job for job in reversed(list(self._unfinished)) if job.is_claimed()]:
-                if job.has_begun:
-                    job.fail(error)
-                    begun.append(job)
-                    continue
-                if job not in self._jobs:
-                    self._jobs.appendleft(job)
-                job.let_go()
-        return begun[::-1]
+        """After an exception has struck the thread that calls this: the jobs that it had taken have failed, and are
+        returned."""
+        taken = [job for job in list(self._unfinished) if job.is_claimed()]
+        for job in taken:
+            job.fail(error)
+        return taken
 
 
 Run: TypeAlias = Callable[[Job[Any], Line], list[Job[Any]]]

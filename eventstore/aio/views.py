@@ -30,6 +30,7 @@ class AsyncStoreView(Handle):
         return f"<AsyncStoreView at {self.seq}>"
 
     async def __aenter__(self) -> Self:
+        self._past.view.__enter__()  # refused where it was closed
         return self
 
     async def __aexit__(

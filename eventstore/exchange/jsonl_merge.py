@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import codec, describing, summaries, tree
+from eventstore import codec, describing, summaries
 from eventstore.copying import Replaying, Step
 from eventstore.reports import ImportReport
 from eventstore.store import Store
@@ -61,9 +61,7 @@ class _Merging(Replaying):
             self._above[step.seq] = self._standing(step.parent)
             return
         self._leaf = step.seq
-        position = None
-        if self._write.session is not None:
-            position = tree.find(self._write.connection, self._write.session, step.id or "")
+        position = self._write.find(step.id or "")
         if position is None:
             self._added.add(step.seq)
             super()._import(step)

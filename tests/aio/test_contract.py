@@ -293,8 +293,9 @@ def test_views_in_time(session: Any, store: Any) -> None:
         assert (view.seq, ids(view.session("talk").get_history())) == (3, ["q1", "a1", "q2"])
         assert ids(view.session("talk").history(newest_first=True)) == ["q2", "a1", "q1"]
         assert [info.messages for info in view.list_sessions()] == [3]
-    with pytest.raises(StoreClosed):
-        view.session("talk").get_history()
+    for call in (view.session("talk").get_history, view.__enter__):
+        with pytest.raises(StoreClosed):
+            call()
 
 
 def test_what_can_be_long_tells_how_far_it_is(session: Any, store: Any) -> None:

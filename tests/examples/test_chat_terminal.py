@@ -131,6 +131,23 @@ def test_a_call_without_its_arguments_says_how_it_is_called(given: list[str]) ->
     assert done.stderr.startswith("usage: python -m docs.examples.chat_terminal chat.db SESSION")
 
 
+@pytest.mark.parametrize(
+    ("path", "name", "said"),
+    [
+        ("\x1b\n/chat.db", "talk", "/\ufffd /chat.db: its folder doesn't exist"),
+        ("chat.db", b"\xff", "a session's name must not hold half a surrogate pair"),
+    ],
+    ids=["no folder", "no name"],
+)
+def test_what_it_cannot_open_is_told_in_one_line(tmp_path: Path, path: str, name: str | bytes, said: str) -> None:
+    command = [sys.executable, "-m", "docs.examples.chat_terminal", path, name]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=tmp_path, env=environment())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("chat_terminal: ")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_what_another_process_writes_appears(path: Path) -> None:
     async def using(app: Chat, pilot: Pilot[None], _session: Session) -> None:
         script = """

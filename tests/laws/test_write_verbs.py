@@ -6,6 +6,7 @@ import gc
 import inspect
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -161,3 +162,19 @@ def test_another_process_is_heard_in_order(path: Path, sessions: Sessions) -> No
     assert types(heard) == tuple(each for verb in VERBS.values() for each in (*prepared, *verb.events))
     assert [event.seq for event in heard] == [event.seq for event in sessions.events(0)]
     check_invariants(sessions)
+
+
+@every_verb
+def test_looks_no_id_up_twice(sessions: Sessions, session: Session, verb: Verb) -> None:
+    looked_up: list[object] = []
+
+    def note(_cursor: object, sql: str, bindings: Sequence[object]) -> bool:
+        if "e.id = ?" in sql:
+            looked_up.append(bindings[-1])
+        return True
+
+    writer = sessions._store.database._writer
+    assert writer is not None
+    writer.exec_trace = note  # type: ignore[assignment]
+    verb.perform(session)
+    assert len(looked_up) == len(set(looked_up))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from eventstore import Sessions, StoreClosed, StoreForked
+from eventstore import AsyncSessions, Sessions, StoreClosed, StoreForked, seams
 from tests.unit.every_call import every_call
 from tests.unit.talk import Heard, ids, message
 
@@ -156,6 +158,99 @@ def test_four_children_that_open_their_own_write_all(tmp_path: Path, sessions: S
     assert heard.seqs == list(range(1, 203))
     assert len(session.get_history()) == 202
     assert sessions.verify().ok
+
+
+def test_a_fork_waits_for_a_write_of_another_thread(sessions: Sessions, tmp_path: Path) -> None:
+    """SQLite's note of the lock comes along, and nobody in the child would ever give it back."""
+    writing = threading.Event()
+
+    def hold(step: str) -> None:
+        if step == "decided":
+            writing.set()
+            time.sleep(0.05)
+
+    def work() -> None:
+        seams.hook = None
+        with Sessions(tmp_path / "store.db", durability="normal", busy_timeout=2) as own:
+            own.session().append_message(message("b"))
+
+    seams.hook = hold
+    thread = threading.Thread(target=lambda: sessions.session().append_message(message("a")))
+    try:
+        thread.start()
+        assert writing.wait(30)
+        in_a_child(work)
+    finally:
+        seams.hook = None
+        thread.join(30)
+    assert ids(sessions.session().get_history()) == ["a", "b"]
+
+
+def test_what_a_child_writes_is_kept_when_the_parent_closes_first(sessions: Sessions, tmp_path: Path) -> None:
+    """Without locks of its own, the last to close would be taken to be the parent, and delete the WAL."""
+    sessions.session().append_message(message("parent"))
+    written, closed = os.pipe(), os.pipe()
+
+    def work() -> None:
+        own = Sessions(tmp_path / "store.db", durability="normal")
+        own.session().append_message(message("a"))
+        os.write(written[1], b".")
+        os.read(closed[0], 1)
+        own.session().append_message(message("b"))  # and it ends without closing
+
+    def close() -> None:
+        os.read(written[0], 1)
+        sessions.close()
+        os.write(closed[1], b".")
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    in_a_child(work)
+    thread.join(30)
+    with Sessions(tmp_path / "store.db") as again:
+        assert ids(again.session().get_history()) == ["parent", "a", "b"]
+    for end in (*written, *closed):
+        os.close(end)
+
+
+def test_children_of_a_busy_event_loop_write_all(tmp_path: Path) -> None:
+    begun, over = threading.Event(), threading.Event()
+    store = AsyncSessions(tmp_path / "store.db", durability="normal")
+
+    async def write(task: int) -> None:
+        number = 0
+        while not over.is_set():
+            await store.session(f"{task}").append_message(message(f"{number}"))
+            await store.session(f"{task}").get_recent_history(max_messages=3)
+            number += 1
+            begun.set()
+
+    async def serve() -> None:
+        async with store:
+            await asyncio.gather(*map(write, range(4)))
+
+    def work() -> None:
+        async def write() -> None:
+            for refused in (store.session().append_message(message("a")), store.session().info(), store.open()):
+                with pytest.raises(StoreForked):
+                    await refused
+            async with AsyncSessions(tmp_path / "store.db", durability="normal", busy_timeout=5) as own:
+                await own.session("children").append_message(message(f"{os.getpid()}"))
+
+        asyncio.run(write())
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert begun.wait(30)
+        for _ in range(5):
+            in_a_child(work)
+    finally:
+        over.set()
+        thread.join(30)
+    with Sessions(tmp_path / "store.db") as again:
+        assert len(again.session("children").get_history()) == 5
+        assert again.verify().ok
 
 
 def test_a_child_that_ends_takes_nothing_from_its_parent(tmp_path: Path, sessions: Sessions) -> None:

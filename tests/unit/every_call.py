@@ -16,6 +16,7 @@ def every_call(sessions: Sessions, copy: Path) -> list[Callable[[], object]]:
     reading, tree, events = session.history(), session.tree(), sessions.events()
     view = sessions.at(2)
     return [
+        lambda: sessions.__enter__(),
         lambda: sessions.latest_seq,
         lambda: sessions.list_sessions(),
         lambda: sessions.events(),
@@ -41,6 +42,7 @@ def every_call(sessions: Sessions, copy: Path) -> list[Callable[[], object]]:
         lambda: next(reading),
         lambda: next(tree),
         lambda: next(events),
+        lambda: view.__enter__(),
         lambda: view.session().get_history(),
         lambda: list(view.list_sessions()),
     ]

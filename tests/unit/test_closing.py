@@ -54,8 +54,14 @@ def test_closing_leaves_an_open_view_its_own_end(path: Path) -> None:
         next(reading)
     view.close()
     view.close()
-    with pytest.raises(StoreClosed):
-        list(view.list_sessions())
+
+
+def test_no_use_of_a_closed_view(sessions: Sessions) -> None:
+    with sessions.at(0) as view:
+        pass
+    for call in (view.__enter__, view.list_sessions, view.session().get_history):
+        with pytest.raises(StoreClosed, match="view was closed"):
+            call()
 
 
 def test_views_and_checks_are_refused_inside_a_transaction(sessions: Sessions) -> None:
