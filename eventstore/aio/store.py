@@ -7,7 +7,9 @@ have made events comes their delivery.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
@@ -49,6 +51,7 @@ class AsyncStore:
         self.compacting: set[str] = set()  # the sessions that are compacted when they have grown enough
         self._grown: dict[str, None] = {}  # those of them that have new messages, until somebody sees to it
         self._left: dict[str, None] = {}  # those of them that nobody else will see to
+        self._growing: Counter[str] = Counter()  # the writes under way that will see to what they make grow
         self.due_hook: Callable[[str], Awaitable[None]] | None = None  # compacts one of them, if it is due
 
     # ---- open and closed
@@ -164,15 +167,26 @@ class AsyncStore:
         """Runs a call that reads."""
         return await self.calls.read(call)
 
-    async def run_write(
+    def run_write(
         self, call: Callable[[], R], *, grows: str | None = None, may_share: bool = False, compacts: bool = True
-    ) -> R:
+    ) -> Coroutine[Any, Any, R]:
         """Runs a call that writes, and delivers what it emitted. Cancelled, it leaves the delivery to go on.
 
-        Then it compacts what has grown enough: only the session `grows`, if the call makes only that one longer; and
-        nothing if it is itself what a compaction writes. `may_share` is of a call that is one transaction and can be
-        made again when that has failed.
+        Then it compacts what has grown enough: only the session `grows`, if the call makes only that one longer; no one
+        if it is what a compaction writes. `may_share`: it is one transaction, and can be made again where that fails.
         """
+        if grows is None or grows not in self.compacting:
+            return self._write(call, grows, may_share, compacts)
+        return self._write_and_compact(call, grows, may_share, compacts)
+
+    async def _write_and_compact(self, call: Callable[[], R], grows: str, may_share: bool, compacts: bool) -> R:
+        self._growing[grows] += 1
+        try:
+            return await self._write(call, grows, may_share, compacts)
+        finally:
+            self._growing[grows] -= 1
+
+    async def _write(self, call: Callable[[], R], grows: str | None, may_share: bool, compacts: bool) -> R:
         calls = self.calls
         try:
             result: R = await calls.write(call, self._shared if may_share else None)
@@ -190,15 +204,13 @@ class AsyncStore:
         return result
 
     async def compact_due(self, grew: str | None = None) -> None:
-        """Compacts `grew`, where it did (`None`: all that did), and what grew in listeners.
+        """Compacts `grew`, where it did (`None`: all that did and no other task sees to), and what grew in listeners.
 
-        Inside a listener or a transaction nothing: the outer write goes on to it. Nor when the store is being closed:
-        what was written is written.
-        """
+        Inside a listener or a transaction nothing: the outer write goes on to it. Nor while the store closes."""
         if self._calls is None or self._calls.closing or self._calls.in_transaction():
             return
         for name in list(self._grown):
-            if grew in (name, None):
+            if name == grew or (grew is None and not self._growing[name]):
                 self._left[name] = self._grown.pop(name)
         while self._left and not self.feed.is_delivering() and self._calls is not None:
             name = next(iter(self._left))
@@ -232,8 +244,7 @@ class AsyncStore:
         """A hook, to be called from a thread and run on the loop."""
         if progress is None:
             return None
-        loop = self.calls.loop
-        return lambda done, total: loop.call_from_thread(progress, done, total)
+        return partial(self.calls.loop.call_from_thread, progress)
 
     # ---- the feed
 

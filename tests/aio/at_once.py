@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,8 +18,10 @@ from tests.aio.kit import Kit
 Call: TypeAlias = Callable[[], Awaitable[Any]]
 
 
-async def at_once(kit: Kit, sessions: AsyncSessions, calls: Sequence[Call]) -> list[Any]:
-    """Makes each call in a task of its own while the writing thread is kept; what each gives, or its error."""
+async def at_once(kit: Kit, sessions: AsyncSessions, calls: Sequence[Call], *, told_late: bool = False) -> list[Any]:
+    """Makes each call in a task of its own while the writing thread is kept; what each gives, or its error.
+
+    `told_late`: all are done by the time that the loop is told of the first."""
     given: list[Any] = [None] * len(calls)
     gate = threading.Event()
 
@@ -35,6 +38,8 @@ async def at_once(kit: Kit, sessions: AsyncSessions, calls: Sequence[Call]) -> l
             begin(partial(make, number, call))
         await kit.sleep(0.01)
         gate.set()
+        if told_late:
+            time.sleep(0.2)  # so that the loop can't
     return given
 
 

@@ -459,7 +459,9 @@ def test_prepare_never_runs_while_others_are_kept_from_writing(loop: str, path: 
 
 
 @on_both
-def test_each_task_compacts_its_own_session(loop: str, path: Path) -> None:
+@pytest.mark.parametrize("told_late", [False, True])
+def test_each_task_compacts_its_own_session(loop: str, told_late: bool, path: Path) -> None:
+    """Also beside a write that may have made anything grow, and ends first."""
     kit = Kit(loop)
 
     async def main() -> None:
@@ -489,7 +491,9 @@ def test_each_task_compacts_its_own_session(loop: str, path: Path) -> None:
             for name in names:
                 sessions.session(name).on_compaction(compact_for(name)).compact_after(5)
             with commits() as committed:
-                await at_once(kit, sessions, [impatient, *(partial(write, name) for name in names[1:])])
+                await at_once(
+                    kit, sessions, [impatient, *(partial(write, name) for name in names[1:])], told_late=told_late
+                )
             assert len(committed) == 1 + 5
             assert ids(await sessions.session("s0").get_history()) == ["a"]
             assert await sessions.session("s0").get_compactions() == []
