@@ -228,7 +228,7 @@ def check(case: Case) -> None:
         assert batch[1] == by_itself[1]
 
 
-@settings(max_examples=8 * settings().max_examples)
+@settings(max_examples=5 * settings().max_examples)
 @given(cases())
 def test_a_batch_is_its_messages_one_by_one(case: Case) -> None:
     check(case)

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain, count, islice
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -110,8 +111,8 @@ def rolled_back_inside(session: Session) -> None:
         session.append_message(message("kept too"))
 
 
-def check_that_it_works_on(sessions: Sessions, path: Path | None, heard: Heard) -> None:
-    session = sessions.session()
+def check_that_it_works_on(session: Session, path: Path | None, heard: Heard) -> None:
+    sessions = session.sessions
     before = sessions.latest_seq
     assert session.append_message(message("after")).seq == before + 1
     thread = threading.Thread(target=session.append_message, args=(message("of a thread"),))
@@ -120,30 +121,37 @@ def check_that_it_works_on(sessions: Sessions, path: Path | None, heard: Heard) 
     assert ids(session.get_history())[-2:] == ["after", "of a thread"]
     if path is not None:
         with Sessions(path, durability="normal", busy_timeout=0.2) as other:
-            assert other.session().get_message("after") is not None
-            other.session().append_message(message("of another store"))
+            assert other.session(session.session_id).get_message("after") is not None
+            other.session(session.session_id).append_message(message("of another store"))
     sessions.poll()
     assert heard.seqs == list(range(1, sessions.latest_seq + 1))
-    assert sessions.verify().ok
+
+
+TOGETHER = 8
+"""Places on one store, each in a session of its own: it works on behind each of them, and is verified at its end."""
 
 
 def places(
     work: Callable[[Session], None], path: Path | None, step: int, durability: Literal["normal", "full"] = "normal"
 ) -> Iterator[int]:
-    """Interrupts `work` on a new store at every so many places, and checks the store after each."""
-    number = 1
-    while True:
-        place = ":memory:" if path is None else path.with_name(f"{number}.db")
-        with Sessions(place, durability=durability, busy_timeout=0.2) as sessions:
+    """Interrupts `work` at every so many places, and checks the store after each."""
+    numbers = count(1, step)
+    found = True
+    while found:
+        number = next(numbers)
+        place = None if path is None else path.with_name(f"{number}.db")
+        with Sessions(place or ":memory:", durability=durability, busy_timeout=0.2) as sessions:
             heard = Heard()
             sessions.subscribe(heard)
-            session = sessions.session()
-            session.append_message(message("first"))
-            if not interrupted(lambda session=session: work(session), number):  # type: ignore[misc]
-                return
-            check_that_it_works_on(sessions, None if path is None else Path(place), heard)
-        yield number
-        number += step
+            for each in chain((number,), islice(numbers, TOGETHER - 1)):
+                session = sessions.session(f"{each}")
+                session.append_message(message("first"))
+                found = interrupted(lambda session=session: work(session), each)  # type: ignore[misc]
+                if not found:
+                    break
+                check_that_it_works_on(session, place, heard)
+                yield each
+            assert sessions.verify().ok
 
 
 @pytest.mark.parametrize(
