@@ -198,7 +198,7 @@ def test_a_thread_struck_anywhere_between_calls_answers_all_and_goes_on(loop: st
         return strike.passed >= number
 
     async def main() -> None:
-        number, was_struck = LOOPS.index(loop), True  # what runs there is of no loop: each strikes at what the other leaves
+        number, was_struck = LOOPS.index(loop), True  # what is struck is of no loop: each takes what the other leaves
         while was_struck:
             async with AsyncSessions(":memory:") as sessions:  # goes on behind several
                 for _ in range(TOGETHER):

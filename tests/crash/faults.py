@@ -137,8 +137,8 @@ def every_write(
     step: int = 1,
     stores: Stores = failing_stores,
 ) -> int:
-    """Each call of a work fails in its turn, or every so many. Gives how many it has. `kept`: the store itself has prepared the session, so
-    that its pages are in the cache, and its head is kept."""
+    """Each call of a work fails in its turn, or every so many. Gives how many it has. `kept`: the store itself has
+    prepared the session, so that its pages are in the cache, and its head is kept."""
     numbers = count(start, step)
     while True:
         first = next(numbers)
