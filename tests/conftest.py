@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Real files and fsyncs take what they take: no deadline for one example, and no check that drawing is quick.
@@ -25,6 +26,12 @@ settings.register_profile("thorough", settings.get_profile("dev"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # of the workers too: they are started after this
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests wait for disks, for other processes and for clocks."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_finish() -> None:

@@ -33,20 +33,20 @@ def fail(folder: Path, name: str, step: int, **given: Any) -> int:
 
 @pytest.mark.parametrize("name", WORKS)
 def test_a_write_at_which_a_call_fails(tmp_path: Path, name: str) -> None:
-    assert fail(tmp_path, name, 5) > 5
+    assert fail(tmp_path, name, 7) > 5
 
 
 @pytest.mark.parametrize("name", WORKS)
 def test_a_write_that_begins_with_what_is_kept(tmp_path: Path, name: str) -> None:
     """The store has prepared the session itself: few calls are left to fail."""
-    assert fail(tmp_path, name, 7, kept=True) >= 3
+    assert fail(tmp_path, name, 11, kept=True) >= 3
 
 
 @needs_linux
 @pytest.mark.parametrize("name", WORKS)
 def test_a_write_at_which_a_call_below_fails(tmp_path: Path, name: str) -> None:
     """Locks, shared memory and checkpoints too."""
-    assert fail(tmp_path, name, 11, stores=faults.stores_over_calls) > 5
+    assert fail(tmp_path, name, 13, stores=faults.stores_over_calls) > 5
 
 
 @needs_linux
