@@ -5,13 +5,16 @@ draws the same examples each time, so that what fails there is the change, and p
 `HYPOTHESIS_PROFILE` chooses another: `thorough`, for a night.
 
 Compiled modules are kept, whatever the environment says: hundreds of processes are started, and each would compile the
-packages anew.
+packages anew. What collecting the tests made is kept from the garbage collector: it lasts as long as the process does,
+and each full collection, and each fork, would go through all of it.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Real files and fsyncs take what they take: no deadline for one example, and no check that drawing is quick.
@@ -23,3 +26,14 @@ settings.register_profile("thorough", settings.get_profile("dev"), max_examples=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # of the workers too: they are started after this
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests wait for disks, for other processes and for clocks."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()

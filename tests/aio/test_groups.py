@@ -562,7 +562,7 @@ def test_a_group_gives_what_its_writes_give_one_after_the_other(loop: str) -> No
     def told(results: list[Any]) -> list[Any]:
         return [(type(each), each.args) if isinstance(each, Exception) else each for each in results]
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)  # on each loop
     @given(WRITES, WRITES)
     def check(first: list[Any], second: list[Any]) -> None:
         heard: list[Event] = []

@@ -26,7 +26,7 @@ from tests.aio.at_once import Call, at_once
 from tests.aio.face import LOOPS, run_on
 from tests.aio.kit import Kit
 from tests.unit.talk import ids, message
-from tests.unit.test_interrupts import Interrupt
+from tests.unit.test_interrupts import TOGETHER, Interrupt
 
 on_both = pytest.mark.parametrize("loop", LOOPS)
 NO_SYSTEM_HAS = 1 << 47  # bytes for a thread's stack
@@ -178,31 +178,33 @@ class Strike(Interrupt):
 def test_a_thread_struck_anywhere_between_calls_answers_all_and_goes_on(loop: str) -> None:
     kit = Kit(loop)
 
-    async def struck_at(number: int) -> bool:
-        async with AsyncSessions(":memory:") as sessions:
-            session = sessions.session()
-            strike = Strike(number)
-            appends = [partial(session.append_message, message(f"{n}")) for n in range(5)]
-            calls: list[Call] = [
-                partial(sessions._store.run_write, strike.begin, may_share=True),
-                *appends[:3],
-                partial(session.delete_messages, ["nobody"]),  # is in no group
-                *appends[3:],
-            ]
-            outcomes = await at_once(kit, sessions, [partial(outcome, call, KeyboardInterrupt) for call in calls])
-            there = ids(await twice(session.get_history))
-            for message_id, result in zip("012 34", outcomes[1:], strict=True):
-                assert message_id in (*there, " ") or isinstance(result, KeyboardInterrupt)
-            for call in appends:
-                await twice(call)
-            assert sorted(ids(await twice(session.get_history))) == ["0", "1", "2", "3", "4"]
-            assert (await twice(sessions.verify)).ok
-            return strike.passed >= number
+    async def struck_at(sessions: AsyncSessions, number: int) -> bool:
+        session = sessions.session(f"{number}")
+        strike = Strike(number)
+        appends = [partial(session.append_message, message(f"{n}")) for n in range(5)]
+        calls: list[Call] = [
+            partial(sessions._store.run_write, strike.begin, may_share=True),
+            *appends[:3],
+            partial(session.delete_messages, ["nobody"]),  # is in no group
+            *appends[3:],
+        ]
+        outcomes = await at_once(kit, sessions, [partial(outcome, call, KeyboardInterrupt) for call in calls])
+        there = ids(await twice(session.get_history))
+        for message_id, result in zip("012 34", outcomes[1:], strict=True):
+            assert message_id in (*there, " ") or isinstance(result, KeyboardInterrupt)
+        for call in appends:
+            await twice(call)
+        assert sorted(ids(await twice(session.get_history))) == ["0", "1", "2", "3", "4"]
+        return strike.passed >= number
 
     async def main() -> None:
-        number = 1
-        while await struck_at(number):
-            number += 1
+        number, was_struck = LOOPS.index(loop), True  # what is struck is of no loop: each takes what the other leaves
+        while was_struck:
+            async with AsyncSessions(":memory:") as sessions:  # goes on behind several
+                for _ in range(TOGETHER):
+                    number += len(LOOPS)
+                    was_struck = was_struck and await struck_at(sessions, number)
+                assert (await twice(sessions.verify)).ok
         assert number > 50
 
     run_on(loop, main)

@@ -19,7 +19,8 @@ from tests.benchmarks.exports import FILES
 from tests.benchmarks.material import messages
 from tests.benchmarks.measure import TINY, Line, compare_bytes, interleave
 from tests.benchmarks.pages import DESIGN, PERFORMANCE, README, replace
-from tests.benchmarks.peers import field, show
+from tests.benchmarks.peers import apart, field, show
+from tests.benchmarks.peers import compare as peers_compare
 from tests.benchmarks.peers.command import SHORT, compare
 from tests.benchmarks.peers.compare import Cell, Row, Unable
 from tests.benchmarks.peers.compare import interleave as peers_interleave
@@ -65,8 +66,11 @@ def test_the_memory_of_an_import_is_measured(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory, _no_collection: None) -> Comparison:
-    """The store and the floors, without a peer."""
-    return compare(TINY, tmp_path_factory.mktemp("peers"), ["nobody"])
+    """The store and the floors, without a peer; nothing waits for the machine's disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(apart, "PROCESSES", 2)
+        patch.setattr(peers_compare, "os", SimpleNamespace(sync=int))
+        return compare(TINY, tmp_path_factory.mktemp("peers"), ["nobody"])
 
 
 def test_the_same_work_is_done_by_all(comparison: Comparison) -> None:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -75,6 +76,7 @@ def main() -> None:
     _load_all()
     for encoding in ("utf-16-le", "utf-16-be", "utf-8-sig", "ascii"):  # who has no rights can't load them later
         "".encode(encoding)
+    gc.freeze()  # no fork goes through what they share
     for line in sys.stdin.buffer.read().splitlines():
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
             child = os.fork()
@@ -89,10 +91,10 @@ def main() -> None:
 
 def _load_all() -> None:
     """Imports whatever a command may import: for all forks at once, and since one without rights can't read the
-    interpreter's folder."""
+    interpreter's folder. (None may import hypothesis, which takes as long as all the others.)"""
     for package in (eventstore, projections):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and not module.name.startswith("eventstore.testing"):
                 importlib.import_module(module.name)
 
 

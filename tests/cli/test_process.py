@@ -21,6 +21,7 @@ from tests.cli.forking import run_all
 from tests.cli.running import COMMAND, environment, make_store, message, process
 
 COUNT = 1_000  # messages: their text is more than a pipe holds
+FEW = 300  # messages whose export is more than a pipe holds
 
 
 def said(number: int) -> str:
@@ -29,8 +30,16 @@ def said(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("process")
-    return make_store(folder / "s.db", messages=[message(f"m{n:04}", said(n)) for n in range(COUNT)])
+    return of_so_many(tmp_path_factory.mktemp("process"), COUNT)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return of_so_many(tmp_path_factory.mktemp("few"), FEW)
+
+
+def of_so_many(folder: Path, count: int) -> Path:
+    return make_store(folder / "s.db", messages=[message(f"m{n:04}", said(n)) for n in range(count)])
 
 
 @pytest.mark.parametrize("arguments", [["show", "chat"], ["tree", "chat", "--json"], ["export", "chat"]], ids=" ".join)
@@ -60,18 +69,18 @@ def test_an_export_is_utf8_whatever_the_encoding(store: Path) -> None:
     assert json.loads(done.stdout.splitlines()[1])["body"]["parts"][0]["text"].startswith(said(0)[:16])
 
 
-def test_pipes_and_files_go_in(store: Path, tmp_path: Path) -> None:
+def test_pipes_and_files_go_in(few: Path, tmp_path: Path) -> None:
     new = " ".join([*COMMAND, "import", "--db", "new.db"])
-    export = " ".join([*COMMAND, "export", "--all", "--db", str(store)])
+    export = " ".join([*COMMAND, "export", "--all", "--db", str(few)])
     script = f"{export} | {new} - && {new} <({export}) && {export} > out && {new} out"
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=False
     )
     assert done.stderr == b""
     assert done.stdout.splitlines() == [
-        b"chat: 1,000 new messages, 0 known",
-        b"chat: 0 new messages, 1,000 known",
-        b"chat: 0 new messages, 1,000 known",
+        b"chat: 300 new messages, 0 known",
+        b"chat: 0 new messages, 300 known",
+        b"chat: 0 new messages, 300 known",
     ]
 
 
@@ -204,22 +213,22 @@ def on_a_terminal(*arguments: object, cwd: Path, columns: int = 80) -> tuple[int
     return running.wait(timeout=60), data.decode()
 
 
-def test_a_terminal_shows_progress_and_no_control_characters_of_the_text(store: Path, tmp_path: Path) -> None:
-    status, text = on_a_terminal("export", "--all", "--db", store, "-o", tmp_path / "out.jsonl", cwd=tmp_path)
+def test_a_terminal_shows_progress_and_no_control_characters_of_the_text(few: Path, tmp_path: Path) -> None:
+    status, text = on_a_terminal("export", "--all", "--db", few, "-o", tmp_path / "out.jsonl", cwd=tmp_path)
     assert status == 0
     assert "exporting to" in text
     status, text = on_a_terminal("import", "out.jsonl", "--db", "new.db", cwd=tmp_path)
     assert status == 0
     assert "importing out.jsonl" in text
-    assert "chat: 1,000 new messages, 0 known" in text
+    assert "chat: 300 new messages, 0 known" in text
     status, text = on_a_terminal("verify", "--db", "new.db", cwd=tmp_path)
     assert status == 0
     assert "checking" in text
-    assert "no problems in 1,000 events" in text
-    status, text = on_a_terminal("show", "chat", "--db", store, cwd=tmp_path, columns=60)
+    assert "no problems in 300 events" in text
+    status, text = on_a_terminal("show", "chat", "--db", few, cwd=tmp_path, columns=60)
     assert status == 0
-    assert text.count("\\x1b[31m \\x9b \\ud83d") == COUNT
-    status, text = on_a_terminal("export", "chat", "--db", store, cwd=tmp_path)
+    assert text.count("\\x1b[31m \\x9b \\ud83d") == FEW
+    status, text = on_a_terminal("export", "chat", "--db", few, cwd=tmp_path)
     assert status == 0
     assert "exporting" not in text
     assert not {"\x1b", "\x9b"} & set(text)

@@ -133,12 +133,13 @@ def every_write(
     *,
     lasting: bool = False,
     kept: bool = False,
+    start: int = 1,
     step: int = 1,
     stores: Stores = failing_stores,
 ) -> int:
-    """Each call of a work fails in its turn. Gives how many did. `kept`: the store itself has prepared the session, so
-    that its pages are in the cache, and its head is kept."""
-    numbers = count(1, step)
+    """Each call of a work fails in its turn, or every so many. Gives how many it has. `kept`: the store itself has
+    prepared the session, so that its pages are in the cache, and its head is kept."""
+    numbers = count(start, step)
     while True:
         first = next(numbers)
         with stores(folder / f"{name} {first}.db") as (failing, sessions, other):

@@ -7,41 +7,46 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eventstore import Sessions
 from tests.crash import faults
-from tests.crash.faults import READS
+from tests.crash.faults import BROKEN, READS
 from tests.crash.syscalls import SUPPORTED, Syscalls
 from tests.crash.works import WORKS
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+WAYS_TO_READ = len(BROKEN["read"])
 needs_linux = pytest.mark.skipif(not SUPPORTED, reason="replaces SQLite's system calls, as 64-bit Linux lays them out")
 
 
-def way(name: str) -> int:
-    """Another way to fail for each."""
-    return [*WORKS, *READS].index(name) % faults.WAYS
+NUMBERS = {name: number for number, name in enumerate(WORKS)}
+
+
+def fail(folder: Path, name: str, step: int, **given: Any) -> int:
+    """Fails every so many calls of a work: each in another way than the work before it, and other calls."""
+    number = NUMBERS[name]
+    return faults.every_write(folder, name, number % faults.WAYS, start=1 + number % step, step=step, **given)
 
 
 @pytest.mark.parametrize("name", WORKS)
 def test_a_write_at_which_a_call_fails(tmp_path: Path, name: str) -> None:
-    assert faults.every_write(tmp_path, name, way(name), step=3) > 5
+    assert fail(tmp_path, name, 7) > 5
 
 
 @pytest.mark.parametrize("name", WORKS)
 def test_a_write_that_begins_with_what_is_kept(tmp_path: Path, name: str) -> None:
     """The store has prepared the session itself: few calls are left to fail."""
-    assert faults.every_write(tmp_path, name, way(name), kept=True, step=5) >= 3
+    assert fail(tmp_path, name, 11, kept=True) >= 3
 
 
 @needs_linux
 @pytest.mark.parametrize("name", WORKS)
 def test_a_write_at_which_a_call_below_fails(tmp_path: Path, name: str) -> None:
     """Locks, shared memory and checkpoints too."""
-    stores = faults.stores_over_calls
-    assert faults.every_write(tmp_path, name, way(name), step=7, stores=stores) > 5
+    assert fail(tmp_path, name, 13, stores=faults.stores_over_calls) > 5
 
 
 @needs_linux
@@ -70,12 +75,12 @@ def test_a_write_on_a_disk_that_stays_broken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("name", READS)
 def test_a_read_at_which_a_call_fails(tmp_path: Path, name: str, read_only: bool) -> None:
-    for each in range(faults.WAYS):
+    for each in range(WAYS_TO_READ):
         assert faults.every_read(tmp_path / "store.db", name, each, read_only=read_only, step=2) >= 0
 
 
 def test_a_view_in_whose_replay_a_call_fails(tmp_path: Path) -> None:
-    for each in range(faults.WAYS):
+    for each in range(WAYS_TO_READ):
         assert faults.every_look_back(tmp_path / f"{each}.db", each, step=5) > 20
 
 

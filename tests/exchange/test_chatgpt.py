@@ -83,7 +83,7 @@ def test_reading_is_repeatable(folder: Path, found: dict[str, Any]) -> None:
 
 
 def test_a_deep_conversation_is_read_without_recursion(tmp_path: Path) -> None:
-    keys = [f"n{number}" for number in range(20_000)]
+    keys = [f"n{number}" for number in range(8_000)]
     nodes = [
         node(
             key,

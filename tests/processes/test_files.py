@@ -44,7 +44,7 @@ for number in range(int(sys.argv[2])):
 
 
 def test_eight_processes_may_open_a_new_file_at_the_same_moment(tmp_path: Path) -> None:
-    rounds, together = 20, 8
+    rounds, together = 10, 8
     processes = [start(OPEN_NEW, tmp_path, rounds) for _ in range(together)]
     assert [hear(process) for process in processes] == ["ready"] * together
     begin = time.time() + 0.1

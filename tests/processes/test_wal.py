@@ -28,7 +28,7 @@ def write_megabytes(sessions: Sessions, megabytes: int) -> None:
 def test_it_stays_bounded_while_much_is_written_and_goes_at_the_end(path: Path) -> None:
     with Sessions(path, durability="normal") as sessions:
         largest = 0
-        for _ in range(10):
+        for _ in range(6):
             write_megabytes(sessions, 2)
             largest = max(largest, wal_size(path))
         assert 0 < largest < 8 * 1024 * 1024
@@ -49,14 +49,14 @@ def test_slow_readers_do_not_make_it_grow(path: Path, newest_first: bool) -> Non
         with sessions.at(300) as view:
             seen = view.session().history()
             next(seen)
-            write_megabytes(sessions, 16)
+            write_megabytes(sessions, 10)
             assert wal_size(path) < 8 * 1024 * 1024
             assert len(list(seen)) == 299
         session.append_message(message("while it is read"))
         assert len(list(slow)) == 599
         with Sessions(path, durability="normal") as other:
             next(other.session().history())
-            write_megabytes(sessions, 16)
+            write_megabytes(sessions, 10)
             assert wal_size(path) < 8 * 1024 * 1024
 
 

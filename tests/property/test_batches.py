@@ -209,8 +209,9 @@ def outcome(case: Case, work: Callable[[Session, Case], list[AppendResult]]) -> 
         stored = rows_of(sessions)
         if work is together:
             assert sessions.verify().ok
-            sessions.rebuild()
-            assert rows_of(sessions) == stored
+            if raised is None:
+                sessions.rebuild()
+                assert rows_of(sessions) == stored
         return told, raised, events, counter.calls, stored
 
 
@@ -228,7 +229,7 @@ def check(case: Case) -> None:
         assert batch[1] == by_itself[1]
 
 
-@settings(max_examples=8 * settings().max_examples)
+@settings(max_examples=5 * settings().max_examples)
 @given(cases())
 def test_a_batch_is_its_messages_one_by_one(case: Case) -> None:
     check(case)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -211,3 +212,4 @@ def is_repeated(event: Event) -> bool:
 
 
 TestSharedFile = SharedFileMachine.TestCase
+TestSharedFile.settings = settings(max_examples=3 * settings().max_examples // 5)  # each asks two processes

@@ -250,7 +250,7 @@ def test_no_query_is_an_error(query: str) -> None:
             assert {result.id for result in found} <= {"a", "b"}
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.text(max_size=60) | queries() | search_oracle.texts())
 @example("我们重跑数据管道后修复了")
 @example("步2 重跑gen-itgc后50条")
@@ -335,7 +335,7 @@ def test_forms_of_a_word_are_those_that_the_tokenizer_finds(word: str, others: l
         connection.close()
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(english())
 def test_every_beginning_of_any_word_finds_it(word: str) -> None:
     """However long the word's stem is; and what is longer finds nothing."""

@@ -54,6 +54,7 @@ def test_texts_that_grow_and_change(retain: str, history: list[Write], reopened:
                 pair.reopen()
 
 
+@HALF
 @given(SEEDS, st.lists(any_of(Append, DeleteActive, DeleteActive, SelectLeaf, SelectLeaf), min_size=3, max_size=12))
 def test_the_leaf_touched_before_becomes_the_active_one(seeds: list[int], history: list[Write]) -> None:
     with compared("current", seeds, small=False) as pair:

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain, count, islice
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -110,8 +111,8 @@ def rolled_back_inside(session: Session) -> None:
         session.append_message(message("kept too"))
 
 
-def check_that_it_works_on(sessions: Sessions, path: Path | None, heard: Heard) -> None:
-    session = sessions.session()
+def check_that_it_works_on(session: Session, path: Path | None, heard: Heard) -> None:
+    sessions = session.sessions
     before = sessions.latest_seq
     assert session.append_message(message("after")).seq == before + 1
     thread = threading.Thread(target=session.append_message, args=(message("of a thread"),))
@@ -120,30 +121,37 @@ def check_that_it_works_on(sessions: Sessions, path: Path | None, heard: Heard) 
     assert ids(session.get_history())[-2:] == ["after", "of a thread"]
     if path is not None:
         with Sessions(path, durability="normal", busy_timeout=0.2) as other:
-            assert other.session().get_message("after") is not None
-            other.session().append_message(message("of another store"))
+            assert other.session(session.session_id).get_message("after") is not None
+            other.session(session.session_id).append_message(message("of another store"))
     sessions.poll()
     assert heard.seqs == list(range(1, sessions.latest_seq + 1))
-    assert sessions.verify().ok
+
+
+TOGETHER = 8
+"""Places on one store, each in a session of its own: it works on behind each of them, and is verified at its end."""
 
 
 def places(
     work: Callable[[Session], None], path: Path | None, step: int, durability: Literal["normal", "full"] = "normal"
 ) -> Iterator[int]:
-    """Interrupts `work` on a new store at every so many places, and checks the store after each."""
-    number = 1
-    while True:
-        place = ":memory:" if path is None else path.with_name(f"{number}.db")
-        with Sessions(place, durability=durability, busy_timeout=0.2) as sessions:
+    """Interrupts `work` at every so many places, and checks the store after each."""
+    numbers = count(1, step)
+    found = True
+    while found:
+        number = next(numbers)
+        place = None if path is None else path.with_name(f"{number}.db")
+        with Sessions(place or ":memory:", durability=durability, busy_timeout=0.2) as sessions:
             heard = Heard()
             sessions.subscribe(heard)
-            session = sessions.session()
-            session.append_message(message("first"))
-            if not interrupted(lambda session=session: work(session), number):  # type: ignore[misc]
-                return
-            check_that_it_works_on(sessions, None if path is None else Path(place), heard)
-        yield number
-        number += step
+            for each in chain((number,), islice(numbers, TOGETHER - 1)):
+                session = sessions.session(f"{each}")
+                session.append_message(message("first"))
+                found = interrupted(lambda session=session: work(session), each)  # type: ignore[misc]
+                if not found:
+                    break
+                check_that_it_works_on(session, place, heard)
+                yield each
+            assert sessions.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -170,13 +178,13 @@ def test_a_view_reads_on_after_an_interrupt_anywhere(path: Path, in_memory: bool
         session.append_message(message("branch"), parent_id="a")
         session.delete_messages(["b"])
         expected = session.get_history(), session.info()
-        number, was_interrupted = 1, True
+        number, was_interrupted = 1 + 2 * in_memory, True
         while was_interrupted:
             with sessions.at(sessions.latest_seq) as view:
                 past = view.session()
                 was_interrupted = interrupted(past.get_history, number)
                 assert (past.get_history(), past.info()) == expected
-            number += 2
+            number += 4
     assert number > 200
 
 
@@ -218,7 +226,7 @@ def test_interrupts_at_any_moment_leave_no_transaction_open(
     with Sessions(path, durability="normal", busy_timeout=0.2) as sessions:
         session = sessions.session()
         try:
-            while len(interrupts) < 300:
+            while len(interrupts) < 150:
                 try:
                     # Again and again: one that strikes inside a callback of SQLite is told there, and goes no further.
                     signal.setitimer(signal.ITIMER_REAL, chance.uniform(5e-5, 5e-4), 0.1)

@@ -33,7 +33,7 @@ def low_limit() -> Iterator[None]:
 
 @pytest.mark.usefixtures("low_limit")
 def test_nothing_is_too_large_for_a_low_limit(path: Path) -> None:
-    image = bytes(range(251)) * 20_000
+    image = bytes(range(251)) * 10_000
     made = pictured("m", image, text="é" * 1_200_000)
     made["parts"].append({"type": "file", "mediaType": "image/png", "data": encoded(image) + "\n"})
     with Sessions(path, durability="normal") as sessions:
@@ -73,7 +73,7 @@ print((peak - start) / size)
 """
 
 
-@pytest.mark.parametrize("megabytes", [24, pytest.param(200, marks=pytest.mark.large)])
+@pytest.mark.parametrize("megabytes", [12, pytest.param(200, marks=pytest.mark.large)])
 def test_a_file_costs_a_few_times_its_size_in_memory(path: Path, megabytes: int) -> None:
     for way in ("write", "read"):
         arguments = [sys.executable, "-c", _PEAK, str(path), str(megabytes * 1_000_000), way]
