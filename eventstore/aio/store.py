@@ -61,7 +61,7 @@ class AsyncStore:
         """The threads. Raises `StoreClosed` while it isn't open on the loop that runs here, and `StoreForked` in a
         forked child."""
         calls, sessions = self._calls, self._sessions
-        if calls is None or sessions is None:
+        if calls is None or sessions is None or self._opening is not None:  # or nobody would hear yet what it writes
             raise StoreClosed(f"{self.name} isn't open: use `async with`, or await open()")
         sessions._store.database.check_open()  # in a forked child there is no thread that would answer
         if not calls.loop.is_current():

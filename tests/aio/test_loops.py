@@ -105,6 +105,41 @@ def test_two_tasks_may_open_it_at_once(loop: str, path: Path) -> None:
     run_on(loop, main)
 
 
+@on_both
+def test_what_is_about_to_be_open_is_not_written_to(loop: str, path: Path) -> None:
+    """Its feed would begin behind what was written then."""
+    kit = Kit(loop)
+
+    async def main() -> None:
+        sessions = AsyncSessions(path)
+        heard = Heard()
+        sessions.subscribe(heard)
+        open_it, is_open, may_go_on = sessions._store._open, threading.Event(), threading.Event()
+
+        def opens() -> None:
+            open_it()
+            is_open.set()
+            may_go_on.wait(30)
+
+        sessions._store._open = opens  # type: ignore[method-assign]
+
+        async def write() -> None:
+            while not is_open.is_set():
+                await kit.sleep(0)
+            with pytest.raises(StoreClosed, match="isn't open"):
+                await sessions.session().append_message(message("early"))
+            may_go_on.set()
+
+        async with kit.tasks() as begin:
+            begin(sessions.open)
+            begin(write)
+        await sessions.session().append_message(message("a"))
+        assert heard.seqs == [1]
+        await sessions.close()
+
+    run_on(loop, main)
+
+
 @pytest.mark.parametrize(("first", "second"), [(a, b) for a in LOOPS for b in LOOPS])
 def test_left_open_by_a_loop_that_is_over_it_is_used_on_the_next(first: str, second: str, path: Path) -> None:
     sessions = AsyncSessions(path)
