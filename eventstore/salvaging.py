@@ -97,8 +97,8 @@ class Salvage:
             return None
         envelope = Envelope(*fields)
         row = _text(whole[16]) if whole else None
-        if row is not None and envelope.flags & parts.PARTS:
-            row = parts.whole(envelope.flags, row, envelope.id or "", envelope.role or "")
+        if row is not None and row.startswith("["):  # as no whole text does: it needs no flag, which may have flipped
+            row = parts.whole(parts.PARTS, row, envelope.id or "", envelope.role or "")
         return envelope, row
 
     def pieces(self, event: int) -> list[Piece]:

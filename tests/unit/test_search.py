@@ -24,6 +24,7 @@ from eventstore import (
     snippets,
     texts,
     weighing,
+    words,
 )
 from tests.unit.talk import Heard, message
 
@@ -550,6 +551,14 @@ def test_verify_finds_what_does_not_fit_and_rebuild_mends_it(path: Path, damage:
         sessions.rebuild()
         assert sessions.verify().problems == ()
         assert found(sessions.search("fox")) == ["a"]
+
+
+def test_verify_covers_texts_of_any_length(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of long texts have numbers beyond 2**40: those of one word add up to more than 64 bits."""
+    monkeypatch.setattr(words.pieces, "__defaults__", (4,))
+    session.append_message(message("a", "fox " * 5_000))
+    assert found(session.search("fox")) == ["a"]
+    assert session.sessions.verify().problems == ()
 
 
 # ---- read only
