@@ -69,8 +69,8 @@ def is_any_large(sizes: Sequence[int], media: Iterable[tuple[Taken, ...]]) -> bo
 
 
 def place(connection: Connection, owner: int, body: Encoded, id: str | None = None, role: str | None = None) -> Placed:
-    """Stores what of a body goes beside its event's row: slices of a long text, attachments; and, where the row has the
-    message's `id` and `role`, both of them."""
+    """Stores what of a body goes beside its event's row, slices of a long text and attachments, and says what the row
+    holds. `id` and `role` are the row's own, where it has any."""
     if not is_large(body):
         return Placed(*parts.cut(body.flags, body.text, id, role, body.value), 0)
     first, *rest = deltas.slices(body.text)

@@ -26,7 +26,8 @@ def cut_each(
     flags: Sequence[int], texts: Sequence[str], ids: Iterable[str], roles: Iterable[str], values: Iterable[Any]
 ) -> tuple[Sequence[int], Sequence[str]]:
     """`cut` of each, as columns."""
-    headings = [f'{{"id":"{id}","role":"{role}","parts":' for id, role in zip(ids, roles, strict=True)]  # no calls
+    # As `_heading` has it, whose call would cost each as much again.
+    headings = [f'{{"id":"{id}","role":"{role}","parts":' for id, role in zip(ids, roles, strict=True)]
     rests = [*map(str.removeprefix, texts, headings)]
     if set(map(len, values)) != {3} or any(map(is_, rests, texts)):
         rows = [*map(cut, flags, texts, ids, roles, values)]
