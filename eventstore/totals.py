@@ -19,9 +19,7 @@ from eventstore.segments import Descent, Segment
 from eventstore.summaries import Shown
 from eventstore.tree import Position
 
-TAIL = (
-    64  # messages behind which a kept sum ends: updates of a growing reply don't touch it. Twice as many, and it moves
-)
+TAIL = 64  # messages behind which a kept sum ends: updates of a growing reply don't touch it. Twice that, and it moves
 MOST_EVENTS = 5_000  # beyond so many events since, summing anew is as quick
 
 
