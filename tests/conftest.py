@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,6 +25,9 @@ settings.register_profile("dev", deadline=None, max_examples=25, stateful_step_c
 settings.register_profile("ci", settings.get_profile("dev"), database=None, print_blob=True, derandomize=True)
 settings.register_profile("thorough", settings.get_profile("dev"), max_examples=2_000, stateful_step_count=60)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: what is started would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # of the workers too: they are started after this
 
