@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SessionDeleted,
         Updated,
     )
+    from eventstore.infos import Compaction, MessageInfo, SessionInfo
     from eventstore.listeners import Subscription
     from eventstore.prepare import strip_openai_ephemera
     from eventstore.reading import ReadableSession
@@ -62,13 +63,10 @@ if TYPE_CHECKING:
         LATEST,
         UNCHECKED,
         AppendResult,
-        Compaction,
         Message,
-        MessageInfo,
         MessageLike,
         Progress,
         RecentHistory,
-        SessionInfo,
         Source,
     )
     from eventstore.views import StoreView

@@ -151,9 +151,10 @@ def _repeat(write: Write, position: Position) -> AppendResult:
     """Answers with the message that is there."""
     message = messages.read_one(write.connection, position)
     if write.has_listeners:
+        from eventstore import overviews
         from eventstore.events import Appended
 
-        info = messages.info(write.connection, position)
+        info = overviews.info(write.connection, position)
         write.emit_repeated(
             Appended,
             message=codec.encode(message).value,

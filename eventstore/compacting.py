@@ -13,10 +13,11 @@ from eventstore import clock, codec, log, paths, summaries, tree
 from eventstore.driver import fetch_one
 from eventstore.errors import InvalidArgument, InvalidCompaction, UnknownMessage
 from eventstore.events import Compacted
+from eventstore.infos import Compaction
 from eventstore.reports import CompactResult
 from eventstore.store import Store
 from eventstore.tree import Position, Range
-from eventstore.types import Compaction, check_aware
+from eventstore.types import check_aware
 from eventstore.writing import Write
 
 

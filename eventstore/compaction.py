@@ -15,9 +15,9 @@ from eventstore import heads, history, paths
 from eventstore.errors import InvalidArgument
 from eventstore.store import Store
 from eventstore.troubles import report
-from eventstore.types import Compaction
 
 if TYPE_CHECKING:
+    from eventstore.infos import Compaction
     from eventstore.reports import CompactFunction
 
 RETRY_GROWTH = 10  # after a try without success the next waits for growth by this part of the threshold

@@ -12,17 +12,18 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from eventstore import bodies, codec, driver, heads, log, messages, paths
+from eventstore import bodies, codec, driver, heads, log, overviews, paths
 from eventstore.clock import to_datetime
 from eventstore.codec import Encoded
 from eventstore.driver import Connection, fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Compacted, Deleted, Imported, LeafSelected, MetadataChanged, Updated
+from eventstore.infos import Compaction
 from eventstore.log import Envelope
 from eventstore.reports import ImportReport
 from eventstore.segments import shown_on, stretches_of
 from eventstore.store import Store
-from eventstore.types import Compaction, Progress
+from eventstore.types import Progress
 from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress
@@ -123,7 +124,7 @@ def path_steps(connection: Connection, name: str, leaf_id: str) -> Iterator[Step
     parent: int | None = None
     seqs: list[int] = []
     for stretch in stretches_of(connection, path):
-        for info in messages.stretch_infos(connection, stretch, None):
+        for info in overviews.stretch_infos(connection, stretch, None):
             seq, version = fetch_one(
                 connection,
                 "SELECT seq, coalesce(current, seq) FROM message WHERE chain = ? AND seq = ?",

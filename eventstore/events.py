@@ -12,7 +12,8 @@ from typing import Literal
 
 import attrs
 
-from eventstore.types import Compaction, JsonReady, Message
+from eventstore.infos import Compaction
+from eventstore.types import JsonReady, Message
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

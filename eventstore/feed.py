@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from eventstore.events import Event
 
 
+INTERVAL = 0.05  # seconds between two looks at the log for what others wrote, unless the caller says otherwise
+WINDOW_EVENTS = 256  # read at once, and as many of a transaction wait as they were made
+
+
 class Feed:
     """Delivers a store's events to the receivers of `signal`.
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from eventstore.aio.sessions import AsyncSessions as AsyncSessions
     from eventstore.events import Event as Event
+    from eventstore.infos import Compaction as Compaction
+    from eventstore.infos import MessageInfo as MessageInfo
+    from eventstore.infos import SessionInfo as SessionInfo
     from eventstore.reports import CompactFunction as CompactFunction
     from eventstore.reports import ImportReport as ImportReport
     from eventstore.reports import ImportRow as ImportRow
@@ -29,6 +32,7 @@ _NAMES: Final = {
     "eventstore.events": (
         "Appended Cleared Compacted Deleted Event Imported LeafSelected MetadataChanged SessionDeleted Updated"
     ),
+    "eventstore.infos": "Compaction MessageInfo SessionInfo",
     "eventstore.listeners": "Subscription",
     "eventstore.prepare": "strip_openai_ephemera",
     "eventstore.reading": "ReadableSession",
@@ -41,10 +45,7 @@ _NAMES: Final = {
     "eventstore.sessions": "Sessions",
     "eventstore.summarizing": "create_compact_function",
     "eventstore.tokens": "estimate_tokens",
-    "eventstore.types": (
-        "LATEST UNCHECKED AppendResult Compaction Message MessageInfo MessageLike Progress RecentHistory "
-        "SessionInfo Source"
-    ),
+    "eventstore.types": "LATEST UNCHECKED AppendResult Message MessageLike Progress RecentHistory Source",
     "eventstore.views": "StoreView",
 }
 HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}

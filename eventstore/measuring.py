@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from eventstore import driver, heads, log, messages, paths, reads, replay, schema, summaries, tree
+from eventstore import driver, heads, log, messages, overviews, paths, replay, schema, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import InvalidArgument
+from eventstore.infos import SessionInfo
 from eventstore.messages import Stretch
 from eventstore.opening import MEMORY
 from eventstore.shape import Shape, shape_of
 from eventstore.store import Store
-from eventstore.types import JsonReady, Message, Progress, SessionInfo
+from eventstore.types import JsonReady, Message, Progress
 
 WINDOW = 100  # messages read at once for their models
 
@@ -100,7 +101,7 @@ def measure_session(store: Store, name: str, progress: Progress | None = None) -
             token_estimate=head.tokens,
             shape=shape_of(_chains(connection, session), seqs),
             events=len(replay.session_seqs(connection, name, 0, tree.ENDLESS)),
-            compactions=len(summaries.compactions(connection, session)),
+            compactions=len(overviews.compactions(connection, session)),
             attachments=attachments,
             attachment_bytes=attachment_bytes,
             roles=_roles(connection, "JOIN chain c ON c.key = m.chain WHERE c.session = ?", session),
@@ -166,7 +167,7 @@ def model_of(message: Message) -> str | None:
 def measure_store(store: Store) -> StoreStats:
     """The numbers of a whole store, of one state. No message is read."""
     with store.read() as connection:
-        infos = reads.list_sessions(connection, heads.listed(connection, "", tree.ENDLESS, -1))
+        infos = overviews.list_sessions(connection, heads.listed(connection, "", tree.ENDLESS, -1))
         shape = Shape()
         for (session,) in fetch(connection, "SELECT DISTINCT session FROM chain"):
             shape = shape.beside(shape_of(_chains(connection, session), _seqs(connection, session)))

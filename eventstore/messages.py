@@ -1,20 +1,16 @@
-"""Messages by their places: stretches of chains read with their bodies, or as infos without them."""
+"""Messages by their places: stretches of chains read with their bodies, or summed without them."""
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import attrs
-
-from eventstore import bodies, codec, tree
-from eventstore.clock import to_datetime
-from eventstore.driver import Connection, array_of, fetch, fetch_one
+from eventstore import bodies, codec
+from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.parts import PARTS
 from eventstore.tree import Position
-from eventstore.types import Message, MessageInfo
+from eventstore.types import Message
 
 
 class Stretch(NamedTuple):
@@ -113,90 +109,8 @@ def totals(connection: Connection, stretch: Stretch) -> tuple[int, int, int]:
     return row
 
 
-# ---- infos
-
-_INFO_COLUMNS = (
-    "m.chain, m.seq, a.id, coalesce(v.role, a.role), m.bytes, m.tokens, coalesce(a.created_at, a.recorded_at), "
-    "coalesce(v.created_at, v.recorded_at, a.created_at, a.recorded_at)"
-)
-_INFO_JOINS = "JOIN event a ON a.seq = m.seq LEFT JOIN event v ON v.seq = m.current"
-_INFOS_AT_ONCE = 500
-
-
-def _info(row: Any, parent_id: str | None) -> MessageInfo:
-    _, seq, message_id, role, size, tokens, created_at, updated_at = row
-    return MessageInfo(message_id, parent_id, role, size, tokens, to_datetime(created_at), to_datetime(updated_at), seq)
-
-
 def id_of(connection: Connection, position: Position | None) -> str | None:
     """The id of a message."""
     if position is None:
         return None
     return str(fetch_one(connection, "SELECT id FROM event WHERE seq = ?", (position.seq,))[0])
-
-
-def info(connection: Connection, position: Position) -> MessageInfo:
-    """One living message's info."""
-    return infos(connection, [position])[0]
-
-
-_EACH_INFO = (
-    f"SELECT {_INFO_COLUMNS} FROM json_each(?) r CROSS JOIN message m ON m.chain = r.value ->> 0 "
-    f"AND m.seq = r.value ->> 1 CROSS {_INFO_JOINS} ORDER BY r.key"
-)
-_IDS = "SELECT e.seq, e.id FROM carray(?) c CROSS JOIN event e ON e.seq = c.value"
-
-
-def infos(connection: Connection, positions: Sequence[Position]) -> list[MessageInfo]:
-    """The infos of living messages here and there, in the order given."""
-    found = []
-    for start in range(0, len(positions), _INFOS_AT_ONCE):
-        some = positions[start : start + _INFOS_AT_ONCE]
-        above = tree.parents(connection, some)
-        ids: dict[int, str] = dict(fetch(connection, _IDS, (array_of(p.seq for p in above if p is not None),)))
-        rows = fetch(connection, _EACH_INFO, (json.dumps(some),))
-        for row, parent in zip(rows, above, strict=True):
-            found.append(_info(row, None if parent is None else ids[parent.seq]))
-    return found
-
-
-def stretch_infos(
-    connection: Connection, stretch: Stretch, parent_id: str | None, limit: int = tree.ENDLESS
-) -> list[MessageInfo]:
-    """The infos of a stretch, oldest first. `parent_id` is what the first of them follows."""
-    rows = fetch(
-        connection,
-        f"SELECT {_INFO_COLUMNS} FROM message m {_INFO_JOINS} "
-        "WHERE m.chain = ? AND m.seq >= ? AND m.seq < ? ORDER BY m.seq LIMIT ?",
-        (*stretch, limit),
-    )
-    infos = []
-    for row in rows:
-        infos.append(_info(row, parent_id))
-        parent_id = row[2]
-    return infos
-
-
-def path_infos(connection: Connection, stretches: Iterable[Stretch]) -> list[MessageInfo]:
-    """The infos of a path, given root first."""
-    infos: list[MessageInfo] = []
-    for stretch in stretches:
-        infos += stretch_infos(connection, stretch, infos[-1].id if infos else None)
-    return infos
-
-
-def next_infos(
-    connection: Connection, chains: list[int], after: Position, limit: int
-) -> list[tuple[Position, MessageInfo]]:
-    """The next infos behind `after`, chain by chain in the order of `chains` (ascending): parents come first."""
-    found: list[tuple[Position, MessageInfo]] = []
-    for chain in chains[bisect_left(chains, after.chain) :]:
-        low = after.seq + 1 if chain == after.chain else 0
-        infos = stretch_infos(connection, Stretch(chain, low, tree.ENDLESS), None, limit - len(found))
-        if infos:  # else what was left of the chain has been deleted, and maybe the chain with it
-            parent = tree.parent(connection, Position(chain, low))
-            infos[0] = attrs.evolve(infos[0], parent_id=id_of(connection, parent))
-        found += [(Position(chain, info.seq), info) for info in infos]
-        if len(found) >= limit:
-            break
-    return found

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from eventstore import clock, deleting, heads, reads
+from eventstore import clock, deleting, heads, overviews
 from eventstore.errors import InvalidArgument
+from eventstore.infos import SessionInfo
 from eventstore.store import Store
-from eventstore.types import SessionInfo
 
 _MICROSECOND = timedelta(microseconds=1)
 _BEFORE_ALL = -(2**62)  # a time that SQLite can hold, and that nothing was written before
@@ -24,7 +24,7 @@ def prune(store: Store, idle_for: timedelta, dry_run: bool) -> list[SessionInfo]
         store.database.check_writable()
     since = max(clock.now() - idle_for // _MICROSECOND, _BEFORE_ALL)
     with store.read() as connection:
-        found = reads.list_sessions(connection, heads.idle(connection, since))
+        found = overviews.list_sessions(connection, heads.idle(connection, since))
     if dry_run:
         return found
     return [info for info in found if deleting.delete_session(store, info.session_id, idle_since=since)]

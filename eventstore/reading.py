@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Any, Protocol
 
-from eventstore import history, messages, paths, reads, tree
+from eventstore import hints, history, paths, reads, tree
 from eventstore.driver import Connection
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
-from eventstore.types import Compaction, Handle, Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Handle, Message, RecentHistory
 
 TREE_WINDOW = 500
 
@@ -133,10 +133,12 @@ class ReadableSession(Handle):
                 seq=self._source.position(connection),
             )
 
-    def get_history_row_stats(self, *, leaf_id: str | None = None) -> list[MessageInfo]:
+    def get_history_row_stats(self, *, leaf_id: str | None = None) -> list[hints.MessageInfo]:
         """The infos of every message on a path, root first, without reading content."""
+        from eventstore import overviews
+
         with self._read() as connection:
-            return reads.get_history_row_stats(connection, self.session_id, leaf_id)
+            return overviews.get_history_row_stats(connection, self.session_id, leaf_id)
 
     def token_estimate(self, *, leaf_id: str | None = None, compacted: bool = True) -> int:
         """The tokens of a path, by the estimates stamped on its messages, without reading content."""
@@ -144,14 +146,16 @@ class ReadableSession(Handle):
             path = paths.find_path(connection, self.session_id, leaf_id)
             return 0 if path is None else self._source.totals.of(connection, path, compacted=compacted)[1]
 
-    def get_compactions(self) -> list[Compaction]:
+    def get_compactions(self) -> list[hints.Compaction]:
         """Every summary of the session, shown or not, in the order in which they were stored.
 
         Ids are without the prefix `compaction_` that they have in a history. A summary that is gone with all its
         messages is empty.
         """
+        from eventstore import overviews
+
         with self._read() as connection:
-            return reads.get_compactions(connection, self.session_id)
+            return overviews.get_compactions(connection, self.session_id)
 
     # ---- messages
 
@@ -160,41 +164,47 @@ class ReadableSession(Handle):
         with self._read() as connection:
             return reads.get_message(connection, self.session_id, message_id)
 
-    def get_message_info(self, message_id: str) -> MessageInfo | None:
+    def get_message_info(self, message_id: str) -> hints.MessageInfo | None:
         """A message's place, size and times, `None` when the session doesn't hold it. No content is read.
 
         Raises `InvalidArgument` for what is no string.
         """
+        from eventstore import overviews
+
         with self._read() as connection:
-            return reads.get_message_info(connection, self.session_id, message_id)
+            return overviews.get_message_info(connection, self.session_id, message_id)
 
     def get_branches(self, message_id: str | None) -> list[Message]:
         """The messages that follow a message, or (`None`) the roots, oldest first."""
         with self._read() as connection:
             return reads.get_branches(connection, self.session_id, message_id)
 
-    def tree(self) -> Iterator[MessageInfo]:
+    def tree(self) -> Iterator[hints.MessageInfo]:
         """The infos of every message of the session, parents before their children, without reading content."""
         with self._read() as connection:
             session = paths.find_session(connection, self.session_id)
             chains = [] if session is None else tree.chains(connection, session)
         return self._tree(chains)
 
-    def _tree(self, chains: list[int]) -> Iterator[MessageInfo]:
+    def _tree(self, chains: list[int]) -> Iterator[hints.MessageInfo]:
+        from eventstore import overviews
+
         after = Position(0, 0)
         while True:
             with self._read() as connection:
-                found = messages.next_infos(connection, chains, after, TREE_WINDOW)
+                found = overviews.next_infos(connection, chains, after, TREE_WINDOW)
             if not found:
                 return
             for _, info in found:
                 yield info
             after = found[-1][0]
 
-    def get_leaves(self) -> list[MessageInfo]:
+    def get_leaves(self) -> list[hints.MessageInfo]:
         """The messages that nothing follows, most recently appended, imported or selected first."""
+        from eventstore import overviews
+
         with self._read() as connection:
-            return reads.get_leaves(connection, self.session_id)
+            return overviews.get_leaves(connection, self.session_id)
 
     def get_latest_leaf(self, *, below: str | None = None) -> Message | None:
         """The active leaf, `None` in an empty session. With `below`, the most recent message under that one."""
@@ -208,7 +218,9 @@ class ReadableSession(Handle):
         with self._read() as connection:
             return reads.get_metadata(connection, self.session_id)
 
-    def info(self) -> SessionInfo:
+    def info(self) -> hints.SessionInfo:
         """The session's totals over all branches, its metadata and times, without reading messages."""
+        from eventstore import overviews
+
         with self._read() as connection:
-            return reads.session_info(connection, self.session_id)
+            return overviews.session_info(connection, self.session_id)

@@ -7,20 +7,20 @@ placeholder, with `erased` true.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from eventstore import bodies, codec, heads, log, messages, tree
+from eventstore import bodies, codec, feed, heads, log, messages, tree
 from eventstore.clock import to_datetime
 from eventstore.driver import Connection, fetch_one
 from eventstore.errors import InvalidArgument
+from eventstore.history import Read
 from eventstore.log import Envelope
-from eventstore.types import Compaction, Message
+from eventstore.types import Message
 
 if TYPE_CHECKING:
     from eventstore.events import Event
 
-WINDOW_EVENTS = 256
 WINDOW_BYTES = 4 * 1024 * 1024  # of bodies, after which a window ends
 
 
@@ -38,6 +38,33 @@ def session_seqs(connection: Connection, name: str, after: int, upto: int) -> li
         return []
     seqs = log.session_seqs(connection, head.last, after)
     return seqs[: bisect_right(seqs, upto)]
+
+
+def read_store(read: Read, after: int, upto: int) -> Iterator[Event]:
+    """The events of all sessions with after < seq <= upto, in windows: nothing is held between two."""
+    while after < upto:
+        with read() as connection:
+            events = read_window(connection, after, upto)
+        if not events:
+            return
+        yield from events
+        after = events[-1].seq
+
+
+def read_session(read: Read, name: str, after: int, upto: int) -> Iterator[Event]:
+    """As `read_store`, those of a session."""
+    with read() as connection:
+        seqs = session_seqs(connection, name, after, upto)
+    while seqs:
+        with read() as connection:
+            events = read_events(connection, (log.read(connection, seq) for seq in seqs))
+        yield from events
+        del seqs[: len(events)]
+
+
+def read_window(connection: Connection, after: int, upto: int) -> list[Event]:
+    """The first events with after < seq <= upto."""
+    return read_events(connection, log.read_range(connection, after, upto, feed.WINDOW_EVENTS))
 
 
 def read_events(connection: Connection, envelopes: Iterable[Envelope]) -> list[Event]:
@@ -114,6 +141,7 @@ def _metadata(connection: Connection, e: Envelope, common: dict[str, Any]) -> Ev
 
 def _compacted(connection: Connection, e: Envelope, common: dict[str, Any]) -> Event:
     from eventstore.events import Compacted
+    from eventstore.infos import Compaction
 
     body = bodies.read(connection, e.seq)
     compaction = Compaction(

@@ -9,17 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from eventstore import appending, hints, log, replay, tailing
+from eventstore import appending, hints
 from eventstore.compaction import Compactor
+from eventstore.feed import INTERVAL
 from eventstore.listeners import Listener, Subscription
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
-from eventstore.tailing import INTERVAL
 from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
-    Compaction,
     ExpectedLeaf,
     Message,
     MessageLike,
@@ -194,7 +193,7 @@ class Session(ReadableSession):
         self._compactor.threshold.set(tokens)
         return self
 
-    def compact(self, *, leaf_id: str | None = None) -> Compaction | None:
+    def compact(self, *, leaf_id: str | None = None) -> hints.Compaction | None:
         """Compacts a path now. `None`: there was nothing to compact, or what was summarised has changed meanwhile.
 
         Raises what the compact function raises, `InvalidArgument` without one or inside a transaction, and
@@ -204,7 +203,7 @@ class Session(ReadableSession):
 
     def add_compaction(
         self, summary: str, from_message_id: str, to_message_id: str, *, created_at: datetime | None = None
-    ) -> Compaction:
+    ) -> hints.Compaction:
         """Shows `summary` on reads in the place of a range of messages, both ends included. No message is deleted.
 
         The id of a summary stands for its first or last message. Raises `InvalidCompaction` when the two aren't on one
@@ -220,28 +219,20 @@ class Session(ReadableSession):
 
     def subscribe(self, listener: Listener, *, after: int | None = None) -> Subscription:
         """Calls `listener(event)` for every event of this session, and keeps it alive: see `Sessions.subscribe`."""
-        return tailing.subscribe(self._store, listener, self, self._events, after)
+        from eventstore import tailing
+
+        return tailing.subscribe(self._store, self, listener, after)
 
     def events(self, after: int = 0) -> Iterator[hints.Event]:
         """This session's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
-        replay.check_cursor(after)
-        with self._read() as connection:
-            upto = log.latest_seq(connection)
-        return self._events(after, upto)
+        from eventstore import tailing
+
+        return tailing.events(self._store, self, after)
 
     def tail(
         self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
     ) -> Iterator[hints.Event]:
         """This session's events above `after`, then new ones as they are written: see `Sessions.tail`."""
-        if after is not None:
-            replay.check_cursor(after)
-        return tailing.tail(self._store, self._events, after, interval, timeout)
+        from eventstore import tailing
 
-    def _events(self, after: int, upto: int) -> Iterator[hints.Event]:
-        with self._read() as connection:
-            seqs = replay.session_seqs(connection, self.session_id, after, upto)
-        while seqs:
-            with self._read() as connection:
-                events = replay.read_events(connection, (log.read(connection, seq) for seq in seqs))
-            yield from events
-            del seqs[: len(events)]
+        return tailing.tail(self._store, self, after, interval, timeout)

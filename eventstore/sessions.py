@@ -11,10 +11,11 @@ from typing import Literal, Self
 
 from blinker import Signal
 
-from eventstore import heads, hints, log, opening, reads, replay, tailing
+from eventstore import heads, hints, log, opening
 from eventstore.database import Database
 from eventstore.drafting import Drafting
 from eventstore.errors import InvalidArgument
+from eventstore.feed import INTERVAL
 from eventstore.history import check_limit
 from eventstore.listeners import Listener, Subscription
 from eventstore.names import check_session_id
@@ -22,7 +23,7 @@ from eventstore.session import Session
 from eventstore.store import Store
 from eventstore.tokens import estimate_tokens
 from eventstore.tree import ENDLESS
-from eventstore.types import Handle, Message, Progress, SessionInfo
+from eventstore.types import Handle, Message, Progress
 
 LIST_WINDOW = 200
 
@@ -110,7 +111,7 @@ class Sessions(Handle):
 
         deleting.delete_session(self._store, session_id)
 
-    def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[SessionInfo]:
+    def list_sessions(self, *, prefix: str = "", limit: int | None = None) -> Iterator[hints.SessionInfo]:
         """The sessions, newest activity first, without reading messages. `prefix` is one of their names."""
         if limit is not None:
             check_limit("limit", limit, 0)
@@ -118,15 +119,17 @@ class Sessions(Handle):
         self._store.database.check_open()
         return self._list_sessions(prefix, ENDLESS if limit is None else limit)
 
-    def _list_sessions(self, prefix: str, limit: int) -> Iterator[SessionInfo]:
+    def _list_sessions(self, prefix: str, limit: int) -> Iterator[hints.SessionInfo]:
+        from eventstore import overviews
+
         with self._store.read() as connection:
             listed = heads.listed(connection, prefix, ENDLESS, limit)
         for start in range(0, len(listed), LIST_WINDOW):
             with self._store.read() as connection:
-                found = reads.list_sessions(connection, listed[start : start + LIST_WINDOW])
+                found = overviews.list_sessions(connection, listed[start : start + LIST_WINDOW])
             yield from found
 
-    def prune(self, idle_for: timedelta, *, dry_run: bool = False) -> list[SessionInfo]:
+    def prune(self, idle_for: timedelta, *, dry_run: bool = False) -> list[hints.SessionInfo]:
         """Deletes the sessions whose last write is longer ago than `idle_for`, and gives what they were.
 
         The longest idle first, each by a `delete_session` of its own. Times of messages don't count, so that what was
@@ -182,24 +185,18 @@ class Sessions(Handle):
         event follows once the current one has reached all. One that raises is logged, and stops nothing. A listener
         must not wait for another thread's write to this store.
         """
-        return tailing.subscribe(self._store, listener, None, self._events, after)
+        from eventstore import tailing
+
+        return tailing.subscribe(self._store, None, listener, after)
 
     def events(self, after: int = 0) -> Iterator[hints.Event]:
         """The log's events with `seq` above `after`, up to the newest at the call, in bounded windows."""
-        replay.check_cursor(after)
-        return self._events(after, self.latest_seq)
+        from eventstore import tailing
 
-    def _events(self, after: int, upto: int) -> Iterator[hints.Event]:
-        while after < upto:
-            with self._store.read() as connection:
-                events = replay.read_events(connection, log.read_range(connection, after, upto, replay.WINDOW_EVENTS))
-            if not events:
-                return
-            yield from events
-            after = events[-1].seq
+        return tailing.events(self._store, None, after)
 
     def tail(
-        self, after: int | None = None, *, interval: float = tailing.INTERVAL, timeout: float | None = None
+        self, after: int | None = None, *, interval: float = INTERVAL, timeout: float | None = None
     ) -> Iterator[hints.Event]:
         """The log's events with `seq` above `after` (left out: the newest), then new ones as they are written.
 
@@ -207,12 +204,14 @@ class Sessions(Handle):
         seconds, and ends when no event has come for `timeout` seconds (0: when it has given what is there). Raises
         `StoreClosed` when the store is closed meanwhile.
         """
-        if after is not None:
-            replay.check_cursor(after)
-        return tailing.tail(self._store, self._events, after, interval, timeout)
+        from eventstore import tailing
 
-    def watch(self, *, interval: float = tailing.INTERVAL) -> Subscription:
+        return tailing.tail(self._store, None, after, interval, timeout)
+
+    def watch(self, *, interval: float = INTERVAL) -> Subscription:
         """Polls every `interval` seconds from a thread of its own, until the subscription, or the store, is closed."""
+        from eventstore import tailing
+
         tailing.check_seconds("interval", interval)
         self._store.database.check_open()
         return tailing.Watcher(self._store, interval).start()

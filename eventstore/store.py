@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from eventstore import log, replay
+from eventstore import feed, log
 from eventstore.bodies import Growing
 from eventstore.database import Database
 from eventstore.drafting import Drafting
 from eventstore.driver import Connection
 from eventstore.feed import Feed
 from eventstore.heads import KeptHeads
-from eventstore.tailing import Watcher
 from eventstore.totals import PathTotals
 
 if TYPE_CHECKING:
     from eventstore.events import Event
+    from eventstore.tailing import Watcher
 
 GROWING_MESSAGES = 8  # texts of streamed replies kept to compare the next update with
 GROWING_CHARACTERS = 16 * 1024 * 1024  # of all of them, media too
@@ -157,8 +157,10 @@ class Store:
         return self.database.read_once(log.latest_seq)
 
     def _read_log(self, after: int, upto: int) -> list[Event]:
+        from eventstore import replay
+
         with self.read() as connection:
-            return replay.read_events(connection, log.read_range(connection, after, upto, replay.WINDOW_EVENTS))
+            return replay.read_window(connection, after, upto)
 
     def logged(self, seq: int) -> None:
         """Notes the newest event of the open transaction."""
@@ -170,7 +172,7 @@ class Store:
 
     def can_queue(self) -> bool:
         """Whether an event should be built now; else it is read from the log when its turn comes."""
-        return len(self._pending) < replay.WINDOW_EVENTS
+        return len(self._pending) < feed.WINDOW_EVENTS
 
     def _committed(self) -> None:
         if self._logged or self._pending:

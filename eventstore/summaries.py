@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from eventstore import bodies, codec, tree
-from eventstore.clock import to_datetime
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.overlays import Overlay, choose, linked
 from eventstore.tree import Position, Range
-from eventstore.types import Compaction, Message
+from eventstore.types import Message
 
 _COLUMNS = "seq, first, first_chain, last, last_chain, below, shown, earlier"
 _QUALIFIED = ", ".join(f"o.{column}" for column in _COLUMNS.split(", "))
@@ -229,23 +228,3 @@ def _message(
         body = bodies.read(connection, seq)
         text = "" if body is None else body.text
     return codec.overlay_message(overlay_id, codec.decode(text, flags))
-
-
-def compactions(connection: Connection, session: int) -> list[Compaction]:
-    """All overlays of a session, in the order in which they were stored. A summary that is gone is empty."""
-    rows = fetch(
-        connection,
-        "SELECT o.seq, e.id, a.id, z.id, coalesce(e.created_at, e.recorded_at) FROM overlay o "
-        "JOIN event e ON e.seq = o.seq JOIN event a ON a.seq = o.first JOIN event z ON z.seq = o.last "
-        "WHERE o.session = ? ORDER BY o.seq",
-        (session,),
-    )
-    return [
-        Compaction(overlay_id, first, last, _summary(connection, seq), to_datetime(created_at), seq)
-        for seq, overlay_id, first, last, created_at in rows
-    ]
-
-
-def _summary(connection: Connection, seq: int) -> str:
-    body = bodies.read(connection, seq)
-    return "" if body is None else codec.decode(body.text, body.flags)

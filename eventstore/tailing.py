@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from eventstore import replay
+from eventstore import log, replay
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
 from eventstore.listeners import Listener, Subscription
 from eventstore.troubles import report
 
 if TYPE_CHECKING:
     from eventstore.events import Event
+    from eventstore.session import Session
     from eventstore.store import Store
 
-INTERVAL = 0.05  # seconds between two looks, unless the caller says otherwise
 _LONGEST = 1_000_000.0
 
 
@@ -32,47 +32,52 @@ def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
         raise InvalidArgument(f"{name} must be a number of seconds, {least}; not {value!r}")
 
 
-def subscribe(
-    store: Store,
-    listener: Listener,
-    sender: object | None,
-    read: Callable[[int, int], Iterator[Event]],
-    after: int | None,
-) -> Subscription:
-    """Connects a listener, which is first given what `read(after, upto)` gives. `None`: what is new only."""
+def _read(store: Store, session: Session | None, after: int, upto: int) -> Iterator[Event]:
+    """The events of a session or (`None`) of all with after < seq <= upto."""
+    if session is None:
+        return replay.read_store(store.read, after, upto)
+    return replay.read_session(store.read, session.session_id, after, upto)
+
+
+def events(store: Store, session: Session | None, after: int) -> Iterator[Event]:
+    """The events that the log holds now with `seq` above `after`."""
+    replay.check_cursor(after)
+    with store.read() as connection:
+        upto = log.latest_seq(connection)
+    return _read(store, session, after, upto)
+
+
+def subscribe(store: Store, session: Session | None, listener: Listener, after: int | None) -> Subscription:
+    """Connects a listener, which is first given what the log holds above `after`. `None`: what is new only."""
     store.database.check_open()
     if after is None:
-        return store.feed.subscribe(listener, sender, None)
+        return store.feed.subscribe(listener, session, None)
     replay.check_cursor(after)
-    subscription = store.feed.subscribe(listener, sender, lambda upto: read(after, upto))
+    subscription = store.feed.subscribe(listener, session, lambda upto: _read(store, session, after, upto))
     store.compact_due()  # the listener may have appended
     return subscription
 
 
 def tail(
-    store: Store,
-    read: Callable[[int, int], Iterator[Event]],
-    after: int | None,
-    interval: float,
-    timeout: float | None,
+    store: Store, session: Session | None, after: int | None, interval: float, timeout: float | None
 ) -> Iterator[Event]:
-    """The events that `read(after, upto)` gives, and those that come. `None`: from the log's head at the call on."""
+    """The events above `after`, and those that come. `None`: from the log's head at the call on."""
+    if after is not None:
+        replay.check_cursor(after)
     check_seconds("interval", interval)
     if timeout is not None:
         check_seconds("timeout", timeout, zero=True)
     head = store.committed_seq()
-    return _tail(store, read, head if after is None else after, interval, timeout)
+    return _tail(store, session, head if after is None else after, interval, timeout)
 
 
-def _tail(
-    store: Store, read: Callable[[int, int], Iterator[Event]], after: int, interval: float, timeout: float | None
-) -> Iterator[Event]:
+def _tail(store: Store, session: Session | None, after: int, interval: float, timeout: float | None) -> Iterator[Event]:
     idle_since = time.monotonic()
     while True:
         try:
             upto = store.committed_seq()
             if upto > after:
-                for event in read(after, upto):
+                for event in _read(store, session, after, upto):
                     yield event
                     after = event.seq
                     idle_since = time.monotonic()

@@ -12,17 +12,18 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
-from eventstore import driver, heads, log, reads, schema
+from eventstore import driver, heads, log, overviews, schema
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import EventStoreError, StoreClosed
 from eventstore.fold import Fold
 from eventstore.history import check_limit
+from eventstore.infos import SessionInfo
 from eventstore.names import check_session_id
 from eventstore.readers import Reader
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
 from eventstore.totals import PathTotals
-from eventstore.types import Handle, SessionInfo
+from eventstore.types import Handle
 
 
 class StoreView(Handle):
@@ -58,7 +59,7 @@ class StoreView(Handle):
         check_session_id(prefix)
         with self._past.read_all() as connection:
             listed = heads.listed(connection, prefix, self.seq + 1, -1 if limit is None else limit)
-            found = reads.list_sessions(connection, listed)
+            found = overviews.list_sessions(connection, listed)
         return iter(found)
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     # values and words, which know nothing else
-    ("errors", "types", "hints", "reports", "events", "clock", "seams", "troubles"),
+    ("errors", "types", "hints", "infos", "reports", "events", "clock", "seams", "troubles"),
     # pure: text and numbers in, text and numbers out
     (
         "hashing",
@@ -50,8 +50,20 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "index",
         "beside",
     ),
-    # reads of one state, and the feed
-    ("messages", "paths", "segments", "totals", "history", "reads", "replay", "listeners", "feed", "tailing"),
+    # reads of one state
+    (
+        "messages",
+        "paths",
+        "segments",
+        "totals",
+        "history",
+        "reads",
+        "overviews",
+        "replay",
+        "listeners",
+        "feed",
+        "tailing",
+    ),
     ("query", "forms", "snippets", "weighing"),
     # what the parts of one store share
     ("drafting", "store"),

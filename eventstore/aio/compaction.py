@@ -18,7 +18,8 @@ from eventstore.aio.loops import Signal, result_of
 from eventstore.aio.store import AsyncStore
 from eventstore.compaction import Threshold
 from eventstore.errors import InvalidArgument
-from eventstore.types import Compaction, Message
+from eventstore.infos import Compaction
+from eventstore.types import Message
 
 logger = logging.getLogger("eventstore")
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from eventstore import replay
+from eventstore import feed
 from eventstore.aio.loops import Loop, Signal, result_of
 from eventstore.errors import InvalidArgument
 from eventstore.events import Event
@@ -119,7 +119,7 @@ class AsyncFeed:
         elif isinstance(newest, int):
             queue[-1] = max(newest, item.seq)
         else:
-            queue.append(item if len(queue) < replay.WINDOW_EVENTS else item.seq)
+            queue.append(item if len(queue) < feed.WINDOW_EVENTS else item.seq)
 
     def _take(self) -> Event | int | _Replay | None:
         with self._turn:

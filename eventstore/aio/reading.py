@@ -7,8 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 from eventstore.aio.iterators import Windowed, windows
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
+from eventstore.infos import Compaction, MessageInfo, SessionInfo
 from eventstore.reading import ReadableSession
-from eventstore.types import Compaction, Handle, Message, MessageInfo, RecentHistory, SessionInfo
+from eventstore.types import Handle, Message, RecentHistory
 
 R = TypeVar("R")
 TREE_WINDOW = 500

@@ -14,15 +14,15 @@ from eventstore.aio.iterators import Windowed, windows
 from eventstore.aio.reading import AsyncReadableSession
 from eventstore.aio.store import AsyncStore
 from eventstore.events import Event
+from eventstore.feed import INTERVAL
+from eventstore.infos import Compaction
 from eventstore.listeners import Subscription
 from eventstore.reports import AsyncCompactFunction, CompactFunction, ImportReport, ImportRow, SearchResult
 from eventstore.session import Session
-from eventstore.tailing import INTERVAL
 from eventstore.types import (
     LATEST,
     UNCHECKED,
     AppendResult,
-    Compaction,
     ExpectedLeaf,
     Message,
     MessageLike,

@@ -20,13 +20,14 @@ from eventstore.aio.store import AsyncStore
 from eventstore.aio.transaction import Transaction
 from eventstore.aio.views import AsyncStoreView
 from eventstore.events import Event
+from eventstore.feed import INTERVAL
+from eventstore.infos import SessionInfo
 from eventstore.listeners import Subscription
 from eventstore.names import check_session_id
 from eventstore.reports import SearchResult, VerifyReport
 from eventstore.sessions import Sessions
-from eventstore.tailing import INTERVAL
 from eventstore.tokens import estimate_tokens
-from eventstore.types import Handle, Message, Progress, SessionInfo
+from eventstore.types import Handle, Message, Progress
 
 
 class AsyncSessions(Handle):

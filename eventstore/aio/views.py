@@ -11,9 +11,10 @@ import attrs
 from eventstore.aio.iterators import Windowed, windows
 from eventstore.aio.reading import AsyncReadableSession
 from eventstore.aio.store import AsyncStore
+from eventstore.infos import SessionInfo
 from eventstore.names import check_session_id
 from eventstore.reading import ReadableSession
-from eventstore.types import Handle, SessionInfo
+from eventstore.types import Handle
 from eventstore.views import StoreView
 
 R = TypeVar("R")

@@ -24,7 +24,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
-from eventstore import copying, driver, heads, log, reads, tree
+from eventstore import copying, driver, heads, log, overviews, tree
 from eventstore.copying import Step
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument
@@ -32,11 +32,12 @@ from eventstore.exchange.elements import first_keys
 from eventstore.exchange.jsonl_lines import end_line, header_line, step_line
 from eventstore.exchange.jsonl_merge import merge_into
 from eventstore.exchange.jsonl_reader import REPORT_EVERY, Exported, read
+from eventstore.infos import SessionInfo
 from eventstore.names import check_session_id
 from eventstore.reports import ImportReport
 from eventstore.sessions import Sessions
 from eventstore.store import Store
-from eventstore.types import Progress, SessionInfo
+from eventstore.types import Progress
 
 __all__ = ["FORMAT", "Exported", "export", "import_file", "read", "recognises"]
 
@@ -116,12 +117,12 @@ def check_store(sessions: object) -> None:
 def _listed(connection: Connection, names: list[str] | None) -> list[SessionInfo]:
     """The sessions to export. All of them come in the order of their activity, so that an import lists them alike."""
     if names is None:
-        return reads.list_sessions(connection, heads.listed(connection, "", tree.ENDLESS, -1)[::-1])
+        return overviews.list_sessions(connection, heads.listed(connection, "", tree.ENDLESS, -1)[::-1])
     infos = []
     for name in names:
         if not _is_listed(connection, name):
             raise InvalidArgument(f"there is no session {name!r}: list_sessions() names those that are there")
-        infos.append(reads.session_info(connection, name))
+        infos.append(overviews.session_info(connection, name))
     return infos
 
 
@@ -178,7 +179,7 @@ def _without_metadata(given: Iterable[Step], found: dict[str, Any]) -> Iterator[
 def _is_blank(store: Store, name: str) -> bool:
     """Whether a session has nothing that a replay could meet: neither messages nor traces of deleted ones."""
     with store.read() as connection:
-        if _is_listed(connection, name) and reads.session_info(connection, name).messages:
+        if _is_listed(connection, name) and overviews.session_info(connection, name).messages:
             return False
         return all(step.type == "metadata" for step in _steps(connection, name))
 

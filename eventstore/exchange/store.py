@@ -22,10 +22,11 @@ from eventstore import codec
 from eventstore.errors import InvalidCompaction, UnknownMessage
 from eventstore.exchange.conversation import Conversation, Found, Skipped
 from eventstore.exchange.values import time_of_text
+from eventstore.infos import MessageInfo, SessionInfo
 from eventstore.reports import ImportReport, ImportRow
 from eventstore.session import Session
 from eventstore.sessions import Sessions
-from eventstore.types import MessageInfo, Progress, SessionInfo
+from eventstore.types import Progress
 
 VERSION: Final = 2
 """Of the importers: the next one, when they find more than before, so that unchanged files are read again."""
