@@ -197,18 +197,19 @@ def encode_message(message: MessageLike, whole: Encoded | None = None) -> Encode
 
     `whole` is its JSON with them, where that was made already."""
     given: Any = message if type(message) is dict else dict(message)
-    stripped = media.strip(given["parts"], strict.MAX_DEPTH) if media.may_hold(given["parts"]) else None
-    if stripped is None or not stripped.payloads:
+    parts = given["parts"]
+    parts, mark, payloads = media.strip(parts, strict.MAX_DEPTH) if media.may_hold(parts) else (parts, "", [])
+    if not payloads:
         return encode(given) if whole is None else whole
-    marked = encode({key: stripped.value if key == "parts" else item for key, item in given.items()})
-    texts = marked.text.split(stripped.mark)
+    marked = encode({key: parts if key == "parts" else item for key, item in given.items()})
+    texts = marked.text.split(mark)
     taken, at = [], 0
-    for text, payload in zip(texts, stripped.payloads, strict=False):
+    for text, payload in zip(texts, payloads, strict=False):
         at += len(text)
         taken.append(Taken(at, payload))
         at += len(payload)
-    media.fill(marked.value["parts"], stripped.mark, stripped.payloads)
-    size = marked.size + sum(len(payload) - len(stripped.mark) for payload in stripped.payloads)
+    media.fill(marked.value["parts"], mark, payloads)
+    size = marked.size + sum(len(payload) - len(mark) for payload in payloads)
     return Encoded("".join(texts), marked.value, size, marked.flags, tuple(taken))
 
 

@@ -7,30 +7,46 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import attrs
-
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.log import ID_BITS, SESSION_BITS, hash_id, id_bits
 
 MOST_KEPT = 64
 
 
-@attrs.define(eq=False, repr=False)
 class Head:
     """The state of a session, apart from its tree. Times are microseconds since 1970."""
 
-    session: int
-    last: int = 0  # its newest event
-    touch: int | None = None  # the event that made the leaf the active one
-    leaf: int | None = None
-    leaf_chain: int | None = None
-    messages: int = 0
-    bytes: int = 0
-    tokens: int = 0
-    metadata: int | None = None  # the event that set it
-    created_at: int | None = None  # of its first event since it was last deleted; `None`: it isn't listed
-    updated_at: int = 0
-    ends_chain: bool = False  # whether the leaf is known to be the last living message of its chain; in no row
+    __slots__ = (
+        "bytes", "created_at", "ends_chain", "last", "leaf", "leaf_chain", "messages", "metadata", "session", "tokens",
+        "touch", "updated_at",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        session: int,
+        last: int = 0,
+        touch: int | None = None,
+        leaf: int | None = None,
+        leaf_chain: int | None = None,
+        messages: int = 0,
+        bytes: int = 0,
+        tokens: int = 0,
+        metadata: int | None = None,
+        created_at: int | None = None,
+        updated_at: int = 0,
+    ) -> None:
+        self.session = session
+        self.last = last  # its newest event
+        self.touch = touch  # the event that made the leaf the active one
+        self.leaf = leaf
+        self.leaf_chain = leaf_chain
+        self.messages = messages
+        self.bytes = bytes
+        self.tokens = tokens
+        self.metadata = metadata  # the event that set it
+        self.created_at = created_at  # of its first event since it was last deleted; `None`: it isn't listed
+        self.updated_at = updated_at
+        self.ends_chain = False  # whether the leaf is known to be the last living message of its chain; in no row
 
 
 _COLUMNS = "session, last, touch, leaf, leaf_chain, messages, bytes, tokens, metadata, created_at, updated_at"

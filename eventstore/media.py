@@ -112,14 +112,6 @@ def woven(text: str, taken: Iterable[Taken], mark: str | None = None) -> str:
     return "".join([*woven, text[end:]])
 
 
-class Stripped(NamedTuple):
-    """A value whose media were replaced by marks, in the order in which its JSON shows them."""
-
-    value: Any
-    mark: str
-    payloads: list[str]
-
-
 class _Media:
     """A string with base64 from `start` on."""
 
@@ -135,8 +127,9 @@ def new_mark() -> str:
     return os.urandom(12).hex()
 
 
-def strip(parts: Any, max_depth: int) -> Stripped:
-    """`parts` copied as far as containers go, with a mark in place of each base64 that can be taken out.
+def strip(parts: Any, max_depth: int) -> tuple[Any, str, list[str]]:
+    """`parts` copied as far as containers go, with a mark in place of each base64 that can be taken out; that mark; and
+    what was taken out, in the order in which the JSON of `parts` shows it.
 
     What is nested deeper (it may be a circle) is left as it is, whole.
     """
@@ -147,7 +140,7 @@ def strip(parts: Any, max_depth: int) -> Stripped:
     while stack:
         target, key, value, depth = stack.pop()
         if depth > max_depth:
-            return Stripped(parts, mark, [])
+            return parts, mark, []
         if isinstance(value, (dict, Mapping)):
             target[key] = copy = dict.fromkeys(value)
             stack.extend((copy, name, item, depth + 1) for name, item in reversed(_entries(value)))
@@ -159,7 +152,7 @@ def strip(parts: Any, max_depth: int) -> Stripped:
             payloads.append(value.text[value.start :])
         else:
             target[key] = value
-    return Stripped(holder[0], mark, payloads)
+    return holder[0], mark, payloads
 
 
 def _entries(value: Mapping[str, Any]) -> list[tuple[str, Any]]:

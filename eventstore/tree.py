@@ -128,15 +128,8 @@ def bound(connection: Connection, position: Position) -> Range:
     return Range(position.chain, next_in_chain(connection, position))
 
 
-class Block(NamedTuple):
-    """Ranges of a path, and where the next one begins, `None` behind the root's."""
-
-    ranges: list[Range]
-    following: Range | None
-
-
-def range_block(connection: Connection, first: Range) -> Block:
-    """`first` and the ranges that it hangs on, up to a bounded number."""
+def range_block(connection: Connection, first: Range) -> tuple[list[Range], Range | None]:
+    """`first` and the ranges that it hangs on, up to a bounded number; and the next one, `None` behind the root's."""
     rows = fetch(
         connection,
         "WITH RECURSIVE up(chain, fork, depth) AS (SELECT ?, ?, 0 UNION ALL SELECT c.parent, c.fork, u.depth + 1 "
@@ -147,8 +140,8 @@ def range_block(connection: Connection, first: Range) -> Block:
     if any(below.chain >= above.chain for above, below in pairwise(ranges)):
         raise LookupError(f"chain {first.chain} forks from itself, by the file")
     if len(ranges) <= _WINDOW:
-        return Block(ranges, None)
-    return Block(ranges[:-1], ranges[-1])
+        return ranges, None
+    return ranges[:-1], ranges[-1]
 
 
 def ranges_down(connection: Connection, first: Range) -> Iterator[Range]:

@@ -33,7 +33,7 @@ def _told(found: Found) -> tuple[Any, ...]:
 
 
 def _row(head: Head) -> tuple[Any, ...]:
-    return attrs.astuple(head)[:-1]  # whether it ends its chain isn't in it
+    return tuple(getattr(head, name) for name in Head.__slots__ if name != "ends_chain")  # which isn't in it
 
 
 def _check_end(connection: Connection, head: Head) -> None:
