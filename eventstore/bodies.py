@@ -50,14 +50,6 @@ class Growing(NamedTuple):
         return len(self.text) + sum(len(taken.base64) for taken in self.media)
 
 
-class Placed(NamedTuple):
-    """A text on its way into the log: what its event's row holds, with its flags, and how many pieces hold the rest."""
-
-    flags: int
-    row: str
-    pieces: int
-
-
 def is_large(body: Encoded) -> bool:
     """Whether something of a body may have to go beside its event's row."""
     return body.size > deltas.SLICE_BYTES or bool(body.media)
@@ -68,11 +60,13 @@ def is_any_large(sizes: Sequence[int], media: Iterable[tuple[Taken, ...]]) -> bo
     return max(sizes) > deltas.SLICE_BYTES or any(media)
 
 
-def place(connection: Connection, owner: int, body: Encoded, id: str | None = None, role: str | None = None) -> Placed:
-    """Stores what of a body goes beside its event's row, slices of a long text and attachments, and says what the row
-    holds. `id` and `role` are the row's own, where it has any."""
+def place(
+    connection: Connection, owner: int, body: Encoded, id: str | None = None, role: str | None = None
+) -> tuple[int, str, int]:
+    """Stores what of a body goes beside its event's row, slices of a long text and attachments. Gives what the row
+    holds, behind its flags, and how many pieces hold the rest. `id` and `role` are the row's own, where it has any."""
     if not is_large(body):
-        return Placed(*parts.cut(body.flags, body.text, id, role, body.value), 0)
+        return *parts.cut(body.flags, body.text, id, role, body.value), 0
     first, *rest = deltas.slices(body.text)
     add_pieces(connection, owner, owner, len(first), rest)
     for n, taken in enumerate(body.media, len(rest)):
@@ -80,7 +74,7 @@ def place(connection: Connection, owner: int, body: Encoded, id: str | None = No
         connection.execute("INSERT INTO piece VALUES (?, ?, ?, ?, NULL, ?)", (owner, n, owner, taken.at, key))
     pieces = len(rest) + len(body.media)
     flags = body.flags | (PIECES if pieces else 0) | (ATTACHMENTS if body.media else 0)
-    return Placed(flags, first, pieces)
+    return flags, first, pieces
 
 
 def add_pieces(connection: Connection, owner: int, version: int, at: int, texts: Iterable[str], n: int = 0) -> None:

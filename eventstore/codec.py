@@ -197,8 +197,7 @@ def encode_message(message: MessageLike, whole: Encoded | None = None) -> Encode
 
     `whole` is its JSON with them, where that was made already."""
     given: Any = message if type(message) is dict else dict(message)
-    parts = given["parts"]
-    parts, mark, payloads = media.strip(parts, strict.MAX_DEPTH) if media.may_hold(parts) else (parts, "", [])
+    parts, mark, payloads = media.strip(given["parts"], strict.MAX_DEPTH)
     if not payloads:
         return encode(given) if whole is None else whole
     marked = encode({key: parts if key == "parts" else item for key, item in given.items()})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import uuid4
 
-from eventstore import clock, codec, log, paths, summaries, tree
+from eventstore import clock, codec, linking, log, paths, tree
 from eventstore.driver import fetch_one
 from eventstore.errors import InvalidArgument, InvalidCompaction, UnknownMessage
 from eventstore.events import Compacted
@@ -107,7 +107,7 @@ def _place(write: Write, message_id: str, wanted_as: str, *, last: bool = False)
     except UnknownMessage:
         overlay = None
         if write.session is not None:
-            overlay = summaries.find(write.connection, write.session, message_id)
+            overlay = linking.find(write.connection, write.session, message_id)
         if overlay is None:
             raise
     if not tree.has_chain(write.connection, overlay.last_chain):
@@ -123,7 +123,7 @@ def _taken_over(write: Write, first: Position, last: Position) -> Position:
     before = tree.parent(connection, first)
     low = 0 if before is None else before.seq
     new_end = Range(last.chain, last.seq + 1)
-    for overlay in summaries.starting_in(connection, write.session or 0, low, first.seq):
+    for overlay in linking.starting_in(connection, write.session or 0, low, first.seq):
         start = Position(overlay.first_chain, overlay.first)
         end = Range(overlay.last_chain, overlay.last + 1)
         meets = tree.holds(connection, end, last) or tree.holds(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import bodies, index, log, messages, paths, summaries, tree
+from eventstore import bodies, index, linking, log, messages, paths, tree
 from eventstore.driver import fetch_one
 from eventstore.errors import InvalidArgument
 from eventstore.events import Cleared, Deleted, SessionDeleted
@@ -58,7 +58,7 @@ def _delete(write: Write, positions: list[Position], ids: list[str]) -> None:
 
 def _drop_summaries(write: Write, dead: list[int]) -> None:
     """Takes away the summaries that no read can show any more: of overlays none of whose messages is left."""
-    for seq in summaries.lifeless(write.connection, write.session or 0, min(dead), max(dead)):
+    for seq in linking.lifeless(write.connection, write.session or 0, min(dead), max(dead)):
         bodies.drop(write.connection, seq)
 
 

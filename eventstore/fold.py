@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from eventstore import heads, identities, log, summaries, tree
+from eventstore import heads, identities, log, tree
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.heads import Head
 from eventstore.log import Envelope, Run
@@ -223,14 +223,18 @@ def _metadata(_connection: Connection, e: Envelope, head: Head) -> None:
 
 
 def _compact(connection: Connection, e: Envelope, head: Head) -> None:
+    from eventstore import linking
+
     first, last = e.message or 0, e.parent or 0
-    summaries.add(connection, e.session, e.seq, _anchor(connection, head, first), _anchor(connection, head, last))
+    linking.add(connection, e.session, e.seq, _anchor(connection, head, first), _anchor(connection, head, last))
 
 
 def _anchor(connection: Connection, head: Head, seq: int) -> Position:
     """The place of an overlay's end: a living message's, or that of an earlier overlay which it stands in for."""
+    from eventstore import linking
+
     chain = _chain_of(connection, head.session, seq)
-    anchor = Position(chain, seq) if chain is not None else summaries.anchor(connection, head.session, seq)
+    anchor = Position(chain, seq) if chain is not None else linking.anchor(connection, head.session, seq)
     if anchor is None:
         raise LookupError(f"message {seq}, where a compaction starts or ends, was never there")
     return anchor

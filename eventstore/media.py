@@ -133,6 +133,8 @@ def strip(parts: Any, max_depth: int) -> tuple[Any, str, list[str]]:
 
     What is nested deeper (it may be a circle) is left as it is, whole.
     """
+    if not may_hold(parts):
+        return parts, "", []
     mark = new_mark()
     payloads: list[str] = []
     holder: list[Any] = [None]

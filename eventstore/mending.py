@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from eventstore import bodies, codec, log, parts, schema, summaries, tree
+from eventstore import bodies, codec, linking, log, parts, schema, tree
 from eventstore.driver import Connection, fetch
 from eventstore.fold import Fold
 from eventstore.log import Envelope
@@ -257,7 +257,7 @@ class Mender:
         if seq is None:
             return None
         living = tree.find_seq(self._connection, session, seq, event.session.living.get(seq, ""))
-        return living or summaries.anchor(self._connection, session, seq)
+        return living or linking.anchor(self._connection, session, seq)
 
 
 def _sizes(e: Envelope) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eventstore import heads, log, summaries, tree
+from eventstore import heads, log, tree
 from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument, UnknownMessage
 from eventstore.heads import Head
@@ -70,7 +70,9 @@ def find_path(connection: Connection, name: str, leaf_id: str | None, before: st
 
 def _cut(connection: Connection, session: int, name: str, leaf: Position, before: str) -> int:
     """The first seq that `before` leaves out: a message's, or where an overlay starts."""
-    overlay = summaries.find(connection, session, before) if isinstance(before, str) else None
+    from eventstore import linking
+
+    overlay = linking.find(connection, session, before) if isinstance(before, str) else None
     if overlay is None or tree.find(connection, session, before) is not None:  # an imported one may be named so
         place = cut = require(connection, session, name, before, "before")
     else:

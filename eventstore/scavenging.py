@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from eventstore import bodies, driver, log, summaries
+from eventstore import bodies, driver, linking, log
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.store import Store
 from eventstore.tree import ENDLESS
@@ -81,7 +81,7 @@ def _note_current(connection: Connection) -> None:
     ):
         connection.execute(f"INSERT OR IGNORE INTO temp.current {query}")
     for (session,) in fetch(connection, "SELECT DISTINCT session FROM overlay"):
-        lifeless = ((seq,) for seq in summaries.lifeless(connection, session, 0, ENDLESS))
+        lifeless = ((seq,) for seq in linking.lifeless(connection, session, 0, ENDLESS))
         connection.executemany("DELETE FROM temp.current WHERE version = ?", lifeless)
     connection.execute("COMMIT")
 

@@ -114,7 +114,9 @@ class Descent:
                 found = summaries.shown(connection, self._session, self._following, self._limit)
                 self._following = found[-1].earlier if found else None
             else:
-                found = summaries.shown_then(connection, self._session, self._following, self._newest)
+                from eventstore import linking
+
+                found = linking.shown_then(connection, self._session, self._following, self._newest)
                 self._following = None
             self._overlays.extend(found)
         return self._overlays[0] if self._overlays else None

@@ -166,9 +166,9 @@ class Write:
         if body is None:
             self.append(envelope, None)
             return 0
-        placed = bodies.place(self.connection, envelope.seq, body, envelope.id, envelope.role)
-        self.append(envelope._replace(digest=codec.digest(body.text), flags=placed.flags), placed.row)
-        return placed.pieces
+        flags, row, pieces = bodies.place(self.connection, envelope.seq, body, envelope.id, envelope.role)
+        self.append(envelope._replace(digest=codec.digest(body.text), flags=flags), row)
+        return pieces
 
     def append(self, envelope: Envelope, text: str | None) -> None:
         """Appends an event whose body is stored already, or is `text`, and applies it."""

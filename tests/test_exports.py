@@ -139,8 +139,9 @@ def test_a_name_that_is_not_there_is_said_to_be_missing() -> None:
 
 LATER = {
     "aio", "backup", "checking", "compacting", "copying", "deleting", "describing", "events", "importing",
-    "index", "infos", "measuring", "overviews", "prepare", "pruning", "recovering", "replay", "reports",
-    "scavenging", "searching", "summarizing", "tailing", "texts", "tokenizing", "updating", "views", "words",
+    "index", "infos", "linking", "measuring", "overlays", "overviews", "prepare", "pruning", "recovering",
+    "replay", "reports", "scavenging", "searching", "summarizing", "tailing", "texts", "tokenizing", "updating",
+    "views", "words",
 }  # fmt: skip
 """Modules of ours that a process without listeners pays for at its first call that isn't an append or a read."""
 

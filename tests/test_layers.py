@@ -45,6 +45,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "tree",
         "shape",
         "summaries",
+        "linking",
         "fold",
         "texts",
         "index",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eventstore import codec, describing, summaries
+from eventstore import codec, describing, linking
 from eventstore.copying import Replaying, Step
 from eventstore.reports import ImportReport
 from eventstore.store import Store
@@ -91,6 +91,6 @@ class _Merging(Replaying):
         if summary_id is None or self._write.session is None:
             return False
         shown_as = codec.OVERLAY_PREFIX + summary_id
-        return summaries.find(self._write.connection, self._write.session, shown_as) is not None
+        return linking.find(self._write.connection, self._write.session, shown_as) is not None
 
     _compact = _compaction
