@@ -12,7 +12,6 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from operator import itemgetter
-from struct import Struct
 from typing import Any, NamedTuple
 
 import orjson
@@ -165,15 +164,13 @@ def own_value(encoded: Encoded) -> Any:
 
 
 _new_hasher = blake2b(digest_size=8).copy  # to copy one takes half the time of making one
-_to_integer = Struct(">q").unpack
 
 
 def digest(text: str) -> int:
     """64 bits of BLAKE2b of a text as SQLite's signed integer: enough to see damage, not meant against forgery."""
     hasher = _new_hasher()
     hasher.update(text.encode())
-    number: int = _to_integer(hasher.digest())[0]
-    return number
+    return int.from_bytes(hasher.digest(), "big", signed=True)
 
 
 def digests(texts: Iterable[str]) -> list[int]:

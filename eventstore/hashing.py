@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from struct import unpack
 from typing import Any
 
 try:
@@ -26,4 +25,6 @@ def hash_each(new_hasher: Callable[[], Any], texts: Iterable[str]) -> list[bytes
 
 def to_integers(data: bytes) -> list[int]:
     """SQLite's signed integers, of eight bytes each."""
+    from struct import unpack  # with the first batch
+
     return list(unpack(f">{len(data) // 8}q", data))

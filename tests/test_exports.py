@@ -145,7 +145,9 @@ LATER = {
 }  # fmt: skip
 """Modules of ours that a process without listeners pays for at its first call that isn't an append or a read."""
 
-LIBRARIES = {"apsw.unicode", "array", "asyncio", "hashlib", "logging", "pybase64", "secrets", "urllib.parse"}
+LIBRARIES = {
+    "apsw.unicode", "array", "asyncio", "bisect", "hashlib", "logging", "pybase64", "secrets", "struct", "urllib.parse",
+}  # fmt: skip
 """What takes long to load, and few calls need."""
 
 
