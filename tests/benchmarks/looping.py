@@ -1,10 +1,12 @@
-"""What a hop from an event loop costs an append, and what is left of the pace when many tasks write at once."""
+"""What a hop from an event loop costs an append, and the least that it can; and many tasks that write at once."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from itertools import count
+from queue import SimpleQueue
 
 from eventstore import AsyncSessions, Message, Sessions
 from tests.benchmarks.bench import Bench
@@ -55,6 +57,13 @@ def async_append(bench: Bench) -> list[Line]:
             runs=sizes.few_runs,
             target=1.25,
         ),
+        interleave(
+            "a hop to the writing thread and back",
+            "a queue, a thread and call_soon_threadsafe",
+            lambda: asyncio.run(_hops(sizes.updates)),
+            lambda: asyncio.run(_bare_hops(sizes.updates)),
+            runs=sizes.few_runs,
+        ),
     ]
 
 
@@ -69,3 +78,34 @@ async def _timed(sessions: AsyncSessions, parts: list[list[Message]]) -> float:
         begin = time.perf_counter()
         await asyncio.gather(*(write(number, part) for number, part in enumerate(parts)))
         return (time.perf_counter() - begin) / sum(map(len, parts))
+
+
+async def _hops(number: int) -> float:
+    """Seconds of a call that does nothing, made as an append is."""
+    async with AsyncSessions() as sessions:
+        hop = sessions._store.run_write
+        begin = time.perf_counter()
+        for _ in range(number):
+            await hop(int, grows="support", may_share=True)
+        return (time.perf_counter() - begin) / number
+
+
+async def _bare_hops(number: int) -> float:
+    """The same by the least that a thread and a loop need."""
+    loop, queue = asyncio.get_running_loop(), SimpleQueue[asyncio.Future[int] | None]()
+
+    def serve() -> None:
+        while (waiter := queue.get()) is not None:
+            loop.call_soon_threadsafe(waiter.set_result, 0)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    begin = time.perf_counter()
+    for _ in range(number):
+        waiter: asyncio.Future[int] = loop.create_future()
+        queue.put(waiter)
+        await waiter
+    taken = time.perf_counter() - begin
+    queue.put(None)
+    thread.join()
+    return taken / number
