@@ -43,7 +43,7 @@ class Sizes:
 
     @property
     def many_runs(self) -> int:
-        """Pairs of a line that depends on the disk's pace."""
+        """Pairs of a line that depends on the disk's pace, or on what else the machine does."""
         return self.runs * 5
 
     @property

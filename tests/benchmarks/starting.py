@@ -24,7 +24,7 @@ def import_and_open(bench: Bench) -> list[Line]:
         start(code)  # modules are compiled
     what = "import eventstore and open a file"
     ours = partial(start, _OURS)
-    runs = bench.sizes.runs * 2
+    runs = bench.sizes.many_runs
     return [
         interleave(what, "import apsw, attrs, blinker and open", ours, partial(start, _FLOOR), runs=runs, target=1.5),
         interleave(what, "the same and orjson", ours, partial(start, _MORE), runs=runs),
