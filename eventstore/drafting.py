@@ -88,7 +88,7 @@ class Drafts(Sequence[Draft]):
         self.sizes += sizes
         self.flags += repeat(0, number)
         self.media += repeat((), number)
-        self.tokens += map(tokens, values)
+        self.tokens += [tokens(value) for value in values]  # in a `map`, a StopIteration of theirs ends it
         self.times += repeat(None, number)
 
 
