@@ -52,15 +52,14 @@ class Sessions(Handle):
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
-        opening.check_options(
-            reserved_metadata_keys, retain, durability, busy_timeout, read_only, count_tokens, prepare
-        )
+        opening.check_options(retain, durability, busy_timeout, read_only, count_tokens, prepare)
+        reserved = opening.reserved_keys(reserved_metadata_keys)
         database = Database(
             opening.store_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
         )
         self._handles: dict[str, Session] = {}
         try:
-            drafting = Drafting(reserved=reserved_metadata_keys, count_tokens=count_tokens, prepare=prepare)
+            drafting = Drafting(reserved=reserved, count_tokens=count_tokens, prepare=prepare)
             self._store = Store(database, drafting, self.session)
             self._store.due_hook = self._compact_if_due
             if retain is not None:
