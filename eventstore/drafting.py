@@ -1,4 +1,5 @@
-"""What a message must pass before it is stored: prepared, checked, encoded, stamped. Outside every lock."""
+"""What a message must pass before it is stored: prepared, checked, encoded, stamped. Outside every lock,
+but for a client's update, which goes on from what is stored."""
 
 from __future__ import annotations
 
