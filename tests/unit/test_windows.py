@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import InvalidArgument, Message, Session, Sessions, UnknownMessage
+from eventstore import LATEST, InvalidArgument, Message, Session, Sessions, UnknownMessage
 from tests.unit.talk import chain, ids, message, sized_path
 
 
@@ -234,6 +234,19 @@ def test_a_tree_read_while_it_changes_never_names_a_parent_that_it_has_not_shown
         known.add(info.id)
     assert known >= {"m699", "d699", "m650"}
     assert "m500" not in known
+
+
+@pytest.mark.parametrize("read", ["tree", "history", "events"])
+@pytest.mark.parametrize("length", [3, 500, 501])
+def test_who_appends_at_each_of_what_a_reading_gives_comes_to_its_end(session: Session, read: str, length: int) -> None:
+    names = straight(session, length)
+    found = []
+    for number, each in enumerate(getattr(session, read)()):
+        assert number < length
+        found.append(each)
+        session.append_message(message(f"reply {number}"), parent_id=names[0] if number % 3 == 2 else LATEST)
+    assert len(found) == length
+    assert session.info().messages == 2 * length
 
 
 # ---- the log in windows
