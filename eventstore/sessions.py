@@ -115,7 +115,7 @@ class Sessions(Handle):
             check_limit("limit", limit, 0)
         check_session_id(prefix)
         self._store.database.check_open()
-        return self._list_sessions(prefix, ENDLESS if limit is None else limit)
+        return self._list_sessions(prefix, ENDLESS if limit is None else min(limit, ENDLESS))
 
     def _list_sessions(self, prefix: str, limit: int) -> Iterator[SessionInfo]:
         with self._store.read() as connection:

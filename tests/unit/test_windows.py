@@ -249,6 +249,43 @@ def test_who_appends_at_each_of_what_a_reading_gives_comes_to_its_end(session: S
     assert session.info().messages == 2 * length
 
 
+# ---- numbers
+
+NUMBERS: dict[str, Callable[[Session, int], Any]] = {
+    "history_batches": lambda session, n: list(session.history_batches(batch_size=n, max_batch_bytes=n)),
+    "newest first": lambda session, n: list(session.history_batches(batch_size=n, newest_first=True)),
+    "get_recent_history": lambda session, n: session.get_recent_history(n, max_messages=n).messages,
+    "search": lambda session, n: session.search("text", limit=n),
+    "list_sessions": lambda session, n: list(session.sessions.list_sessions(limit=n)),
+    "list_sessions of a view": lambda session, n: list(session.sessions.at(3).list_sessions(limit=n)),
+    "events": lambda session, n: list(session.events(n)),
+    "events of all": lambda session, n: list(session.sessions.events(n)),
+    "tail": lambda session, n: list(session.tail(n, timeout=0)),
+    "tail of all": lambda session, n: list(session.sessions.tail(n, timeout=0)),
+}
+
+
+@pytest.mark.parametrize("call", NUMBERS.values(), ids=NUMBERS)
+@pytest.mark.parametrize(
+    "number", [2**62, 2**63 - 1, 2**63, 2**64, 10**700], ids=["2^62", "-", "2^63", "2^64", "10^700"]
+)
+def test_a_number_that_sqlite_cannot_hold_is_a_large_one(
+    session: Session, call: Callable[[Session, int], Any], number: int
+) -> None:
+    chain(session, "a", "b", "c")
+    assert call(session, number) == call(session, 1_000_000)
+
+
+@pytest.mark.parametrize("number", [2**63, 10**700], ids=["2^63", "10^700"])
+def test_who_listens_from_such_a_number_hears_what_is_new(session: Session, sessions: Sessions, number: int) -> None:
+    chain(session, "a")
+    heard: list[str] = []
+    for each in (session, sessions):
+        each.subscribe(lambda event: heard.append(event.type), after=number)
+    chain(session, "b")
+    assert heard == ["append", "append"]
+
+
 # ---- the log in windows
 
 
