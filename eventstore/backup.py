@@ -2,7 +2,8 @@
 
 Pages are copied by SQLite's own backup inside one read transaction: the copy is this file page for page, and no write
 of others makes it begin again. It grows under another name in the target's folder and takes the target's name when it
-is whole and on the disk; a failure leaves nothing.
+is whole and on the disk; a failure leaves nothing. A store in memory, which has no second connection, is copied in
+memory first: else a write by `progress` would make SQLite begin again, and the next one again.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _BESIDE = ("-wal", "-journal", "-shm")  # files that SQLite would take for a par
 def backup(store: Store, target: str, progress: Progress | None) -> None:
     """Copies the store into the new file `target`. Raises `CannotOpen`, `StoreFull` and `InvalidArgument`."""
     store.database.check_outside("backup()")
-    source = None if store.database.in_memory else store.database.path
-    with new_file(target, source) as part, store.read() as connection:
+    database = store.database
+    source, state = (None, database.private()) if database.in_memory else (database.path, store.read())
+    with new_file(target, source) as part, state as connection:
         _copy(connection, part, progress)
 
 

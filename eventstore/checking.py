@@ -20,7 +20,9 @@ SHOWN = 5  # differing rows named per table
 
 def rebuild(store: Store, progress: Progress | None) -> None:
     """Drops the read tables and replays the log into new ones, in one transaction."""
+    store.check_idle()
     with store.transaction() as connection, driver.translated(store.database.path):
+        store.at_work = store.database.depth
         schema.drop_read_tables(connection)
         schema.create_read_tables(connection)
         upto = log.latest_seq(connection)
@@ -32,6 +34,7 @@ def rebuild(store: Store, progress: Progress | None) -> None:
         index.rebuild(connection)
         store.heads.forget()
         store.totals.forget()
+        store.at_work = 0
 
 
 def _report(progress: Progress | None, done: int, total: int) -> None:

@@ -1,4 +1,5 @@
-"""What a message must pass before it is stored: prepared, checked, encoded, stamped. Outside every lock."""
+"""What a message must pass before it is stored: prepared, checked, encoded, stamped. Outside every lock,
+but for a client's update, which goes on from what is stored."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ class Drafts(Sequence[Draft]):
         self.sizes += sizes
         self.flags += repeat(0, number)
         self.media += repeat((), number)
-        self.tokens += map(tokens, values)
+        self.tokens += [tokens(value) for value in values]  # in a `map`, a StopIteration of theirs ends it
         self.times += repeat(None, number)
 
 

@@ -60,7 +60,7 @@ def batches(
         if path is None:
             return iter(())
         walk = _Walk(connection, path, newest_first, compacted)
-    return _batches(read, walk, newest_first, batch_size, max_batch_bytes)
+    return _batches(read, walk, newest_first, min(batch_size, tree.ENDLESS), max_batch_bytes)
 
 
 def check_limit(name: str, value: object, least: int | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from eventstore import driver, pages, schema
@@ -41,8 +42,15 @@ def store_name(path: Any) -> str:
     return name if name == MEMORY else file_name(os.path.realpath(name))
 
 
+def reserved_keys(given: object) -> frozenset[str]:
+    """The metadata keys that a store keeps from clients. Raises `InvalidArgument`."""
+    keys: list[Any] = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else [None]
+    if not all(isinstance(key, str) for key in keys):
+        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, ['model'] say; not {given!r}")
+    return frozenset(keys)
+
+
 def check_options(
-    reserved: object,
     retain: object,
     durability: object,
     busy_timeout: object,
@@ -55,8 +63,6 @@ def check_options(
         raise InvalidArgument(f"count_tokens must be a function from a message to a number, not {count_tokens!r}")
     if prepare is not None and not callable(prepare):
         raise InvalidArgument(f"prepare must be a function from a message to a message, not {prepare!r}")
-    if isinstance(reserved, str):
-        raise InvalidArgument(f"reserved_metadata_keys must be a list of keys, not the string {reserved!r}")
     if retain not in (None, "current", "all"):
         raise InvalidArgument(f"retain must be 'current', 'all' or None, not {retain!r}")
     if durability not in ("full", "normal"):

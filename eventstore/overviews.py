@@ -112,13 +112,14 @@ def path_infos(connection: Connection, stretches: Iterable[Stretch]) -> list[Mes
 
 
 def next_infos(
-    connection: Connection, chains: list[int], after: Position, limit: int
+    connection: Connection, chains: list[int], after: Position, upto: int, limit: int
 ) -> list[tuple[Position, MessageInfo]]:
-    """The next infos behind `after`, chain by chain in the order of `chains` (ascending): parents come first."""
+    """The next infos behind `after` of messages with seq <= upto, chain by chain in the order of `chains` (ascending):
+    parents come first."""
     found: list[tuple[Position, MessageInfo]] = []
     for chain in chains[bisect_left(chains, after.chain) :]:
         low = after.seq + 1 if chain == after.chain else 0
-        infos = stretch_infos(connection, Stretch(chain, low, tree.ENDLESS), None, limit - len(found))
+        infos = stretch_infos(connection, Stretch(chain, low, upto + 1), None, limit - len(found))
         if infos:  # else what was left of the chain has been deleted, and maybe the chain with it
             parent = tree.parent(connection, Position(chain, low))
             infos[0] = attrs.evolve(infos[0], parent_id=id_of(connection, parent))

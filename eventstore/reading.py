@@ -180,19 +180,20 @@ class ReadableSession(Handle):
             return reads.get_branches(connection, self.session_id, message_id)
 
     def tree(self) -> Iterator[hints.MessageInfo]:
-        """The infos of every message of the session, parents before their children, without reading content."""
+        """The infos of every message that there is at the call, parents before their children. No content is read."""
         with self._read() as connection:
             session = paths.find_session(connection, self.session_id)
             chains = [] if session is None else tree.chains(connection, session)
-        return self._tree(chains)
+            upto = self._source.position(connection)
+        return self._tree(chains, upto)
 
-    def _tree(self, chains: list[int]) -> Iterator[hints.MessageInfo]:
+    def _tree(self, chains: list[int], upto: int) -> Iterator[hints.MessageInfo]:
         from eventstore import overviews
 
         after = Position(0, 0)
         while True:
             with self._read() as connection:
-                found = overviews.next_infos(connection, chains, after, TREE_WINDOW)
+                found = overviews.next_infos(connection, chains, after, upto, TREE_WINDOW)
             if not found:
                 return
             for _, info in found:

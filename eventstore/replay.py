@@ -34,7 +34,7 @@ def session_seqs(connection: Connection, name: str, after: int, upto: int) -> li
     """The seqs of a session's events with after < seq <= upto, in order."""
     session = log.session_key(connection, name)
     head = None if session is None else heads.load(connection, session)
-    if head is None:
+    if head is None or head.last <= after:  # which may be more than SQLite can hold
         return []
     seqs = log.session_seqs(connection, head.last, after)
     return seqs[: bisect_right(seqs, upto)]

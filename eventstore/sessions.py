@@ -53,15 +53,14 @@ class Sessions(Handle):
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
-        opening.check_options(
-            reserved_metadata_keys, retain, durability, busy_timeout, read_only, count_tokens, prepare
-        )
+        opening.check_options(retain, durability, busy_timeout, read_only, count_tokens, prepare)
+        reserved = opening.reserved_keys(reserved_metadata_keys)
         database = Database(
             opening.store_name(path), durability=durability, busy_timeout=busy_timeout, read_only=read_only
         )
         self._handles: dict[str, Session] = {}
         try:
-            drafting = Drafting(reserved=reserved_metadata_keys, count_tokens=count_tokens, prepare=prepare)
+            drafting = Drafting(reserved=reserved, count_tokens=count_tokens, prepare=prepare)
             self._store = Store(database, drafting, self.session)
             self._store.due_hook = self._compact_if_due
             if retain is not None:
@@ -117,7 +116,7 @@ class Sessions(Handle):
             check_limit("limit", limit, 0)
         check_session_id(prefix)
         self._store.database.check_open()
-        return self._list_sessions(prefix, ENDLESS if limit is None else limit)
+        return self._list_sessions(prefix, ENDLESS if limit is None else min(limit, ENDLESS))
 
     def _list_sessions(self, prefix: str, limit: int) -> Iterator[hints.SessionInfo]:
         from eventstore import overviews

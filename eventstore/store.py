@@ -16,6 +16,7 @@ from eventstore.bodies import Growing
 from eventstore.database import Database
 from eventstore.drafting import Drafting
 from eventstore.driver import Connection
+from eventstore.errors import InvalidArgument
 from eventstore.feed import Feed
 from eventstore.heads import KeptHeads
 from eventstore.totals import PathTotals
@@ -74,6 +75,7 @@ class Store:
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
         self._logged = 0  # the newest seq that the open transaction logged
+        self.at_work = 0  # how deep in the open transaction a write is at work; 0: none is
         self.impatient: int | None = None  # the thread whose writes don't wait for others
         self._settled = False  # whether the last transaction was committed, as far as what is kept in memory knows
         self.feed = Feed(self._read_log, self.committed_seq, sender, database.in_transaction)
@@ -98,6 +100,14 @@ class Store:
     def position(self, connection: Connection) -> int:
         """The seq that a connection's state is of."""
         return log.latest_seq(connection)
+
+    def check_idle(self) -> None:
+        """Raises `InvalidArgument` inside a write of this thread's: what it decides on must not change under it."""
+        if self.at_work and self.database.depth:
+            raise InvalidArgument(
+                "count_tokens or progress, called by a write, can't write to the same store: keep what it has to say, "
+                "and write that when the call has returned"
+            )
 
     def begin(self, patience: float | None = None) -> Connection:
         """Opens one transaction, or a savepoint in the one that is open. `end` must follow. It waits for others
@@ -200,6 +210,8 @@ class Store:
             self.due_hook(names.popitem()[0])
 
     def _rolled_back(self, depth: int) -> None:
+        if self.at_work > depth:
+            self.at_work = 0
         pending, self._logged = self._marks[depth - 1] if 0 < depth <= len(self._marks) else (0, 0)
         del self._pending[pending:]
         self.heads.forget()

@@ -110,7 +110,7 @@ def plan_compaction(
     covered = messages[start:end]
     if all(is_overlay_id(message["id"]) for message in covered):
         return None
-    target = max(LEAST_SUMMARY, sum(map(count_tokens, covered)) // SUMMARY_SHARE)
+    target = max(LEAST_SUMMARY, sum([count_tokens(message) for message in covered]) // SUMMARY_SHARE)
     return Plan(covered[0]["id"], covered[-1]["id"], build_prompt(covered, target))
 
 

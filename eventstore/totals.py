@@ -72,29 +72,35 @@ class PathTotals:
             return head.bytes, head.tokens
         if kept is not None and not _holds(connection, kept, (last, recorded_at), compacted):
             kept = None
-        count = size = tokens = 0
-        tail: list[Segment] = []
-        path = path._replace(cut=tree.ENDLESS)
-        for segment in Descent(connection, path, compacted=compacted, whole=kept is None).all(connection):
-            meets = (
-                kept is not None
-                and isinstance(segment, Stretch)
-                and segment.chain == kept.chain
-                and segment.low <= kept.seq < segment.high
-            )
-            if kept is not None and meets:
-                size, tokens = size + kept.bytes, tokens + kept.tokens
-                segment = Stretch(segment.chain, kept.seq + 1, segment.high)  # type: ignore[union-attr]
-            more, more_size, more_tokens = _sum_of(connection, segment)
-            count, size, tokens = count + more, size + more_size, tokens + more_tokens
-            tail.append(segment)
-            if meets:
-                break
-        if kept is None or count > 2 * TAIL:
-            kept = _sum_behind(connection, tail, size, tokens) or kept
+        size, tokens, behind = _summed(connection, path, kept, compacted)
+        kept = behind or kept
         if kept is not None:
             sums[key] = kept._replace(last=last, recorded_at=recorded_at, leaf=path.leaf, answer=(size, tokens))
         return size, tokens
+
+
+def _summed(connection: Connection, path: Path, kept: _Sum | None, compacted: bool) -> tuple[int, int, _Sum | None]:
+    """(bytes, tokens, a sum to keep in the place of `kept`, where that isn't one or has fallen far behind)"""
+    count = size = tokens = 0
+    tail: list[Segment] = []
+    path = path._replace(cut=tree.ENDLESS)
+    for segment in Descent(connection, path, compacted=compacted, whole=kept is None).all(connection):
+        rest = None if kept is None else _rest(segment, kept)
+        tail.append(rest or segment)
+        more, more_size, more_tokens = _sum_of(connection, tail[-1])
+        count, size, tokens = count + more, size + more_size, tokens + more_tokens
+        if kept is not None and rest is not None:
+            size, tokens = size + kept.bytes, tokens + kept.tokens
+            break
+    behind = _sum_behind(connection, tail, size, tokens) if kept is None or count > 2 * TAIL else None
+    return size, tokens, behind
+
+
+def _rest(segment: Segment, kept: _Sum) -> Stretch | None:
+    """What of a segment lies behind a kept sum, `None` where that ends elsewhere."""
+    if isinstance(segment, Stretch) and segment.chain == kept.chain and segment.low <= kept.seq < segment.high:
+        return Stretch(segment.chain, kept.seq + 1, segment.high)
+    return None
 
 
 def _sum_of(connection: Connection, segment: Segment) -> tuple[int, int, int]:

@@ -24,8 +24,7 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
     """Replaces a stored message; `None` when the session doesn't hold it."""
     drafting = store.drafting
     reserved = drafting.has_reserved(source)
-    given = drafting.prepared(message)
-    draft = drafting.draft(given)
+    draft = drafting.draft(drafting.prepared(message))
     if codec.is_overlay_id(draft.id):
         store.database.check_writable()
         return None
@@ -34,7 +33,7 @@ def update_message(store: Store, name: str, message: MessageLike, source: Source
         if position is None:
             return None
         if reserved:
-            draft = _merged(write, position, given)
+            draft = _merged(write, position, draft)
         _replace(write, position, draft)
         replaced: Message = draft.encoded.value
         return replaced
@@ -45,26 +44,25 @@ def upsert_message(store: Store, name: str, message: MessageLike, parent_id: Par
     check_parent(parent_id)
     drafting = store.drafting
     reserved = drafting.has_reserved(source)
-    given = drafting.prepared(message)
-    draft = drafting.draft(given)
+    draft = drafting.draft(drafting.prepared(message))
     if codec.is_overlay_id(draft.id):
         store.database.check_writable()
         return answer_overlay(draft)
     with Write(store, name) as write, write:
         position = write.find(draft.id)
         if position is None:
-            new = drafting.draft(drafting.with_reserved(given, None)) if reserved else draft
+            new = drafting.draft(drafting.with_reserved(draft.encoded.value, None)) if reserved else draft
             return append_new(write, new, parent_id, UNCHECKED)
         if reserved:
-            draft = _merged(write, position, given)
+            draft = _merged(write, position, draft)
         return AppendResult(False, draft.encoded.value, seq=_replace(write, position, draft))
 
 
-def _merged(write: Write, position: Position, given: MessageLike) -> Draft:
-    """A client's message with the reserved keys as they are stored."""
+def _merged(write: Write, position: Position, draft: Draft) -> Draft:
+    """A client's message with the reserved keys as they are stored. What was given isn't looked at again."""
     stored = messages.read_one(write.connection, position)
     drafting = write.store.drafting
-    return drafting.draft(drafting.with_reserved(given, stored))
+    return drafting.draft(drafting.with_reserved(draft.encoded.value, stored))
 
 
 def _replace(write: Write, position: Position, draft: Draft) -> int | None:

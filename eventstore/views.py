@@ -23,6 +23,7 @@ from eventstore.readers import Reader
 from eventstore.reading import ReadableSession
 from eventstore.store import Store
 from eventstore.totals import PathTotals
+from eventstore.tree import ENDLESS
 from eventstore.types import Handle
 
 
@@ -58,7 +59,7 @@ class StoreView(Handle):
             check_limit("limit", limit, 0)
         check_session_id(prefix)
         with self._past.read_all() as connection:
-            listed = heads.listed(connection, prefix, self.seq + 1, -1 if limit is None else limit)
+            listed = heads.listed(connection, prefix, self.seq + 1, ENDLESS if limit is None else min(limit, ENDLESS))
             found = overviews.list_sessions(connection, listed)
         return iter(found)
 

@@ -52,7 +52,10 @@ class Write:
         return self
 
     def _begin(self) -> None:
+        if self._outer:
+            self.store.check_idle()
         self.connection = self.store.begin()
+        self.store.at_work = self._outer + 1
         reach("begun")
         last, maybe_known, head = self.store.heads.load_for_write(self.connection, self.name, self._asked)
         self._first = self._last = last
@@ -80,6 +83,7 @@ class Write:
             heads.save(self.connection, self.head)
             self.store.logged(self._last)
             self.store.heads.keep(self.name, self.head, self._last)
+        self.store.at_work = 0
         self.store.end(None)
         reach("emitted")
 

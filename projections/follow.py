@@ -6,6 +6,7 @@ an event does to it; here are the subscription and the calls.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableSequence
 from typing import Any, TypeVar, overload
 
@@ -114,13 +115,16 @@ def follow(
     coroutine functions, and are called on the loop.
 
     Raises `UnknownMessage` for a `leaf_id` that the session doesn't hold, and `InvalidArgument` for a list that isn't a
-    mutable sequence, a store in the place of a session, or a function that isn't one (a coroutine function among them,
-    with a sync session).
+    mutable sequence with slices, a store in the place of a session, or a function that isn't one (a coroutine function
+    among them, with a sync session).
     """
     check_session(session)
     check_functions(allow_async=isinstance(session, AsyncSession), transform=transform, on_change=on_change)
-    if not isinstance(messages, MutableSequence):
-        raise InvalidArgument(f"follow() changes a list, or another mutable sequence, not {type(messages).__name__}")
+    if not isinstance(messages, MutableSequence) or isinstance(messages, deque):  # which has no slices
+        found = type(messages).__name__
+        raise InvalidArgument(
+            f"follow() changes slices of a list, or another mutable sequence with slices, not {found}"
+        )
     follower: Follower[Any] = Follower(messages, Reading(session, leaf_id, compacted), transform, on_change)
     if isinstance(session, AsyncSession):
         return _follow_async(session, follower)

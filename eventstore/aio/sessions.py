@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from functools import partial
@@ -50,6 +50,8 @@ class AsyncSessions(Handle):
         count_tokens: Callable[[Message], int] = estimate_tokens,
         prepare: Callable[[Message], Message] | None = None,
     ) -> None:
+        if isinstance(reserved_metadata_keys, Iterator):  # it can be opened again, and would find nothing in it then
+            reserved_metadata_keys = tuple(reserved_metadata_keys)
         make = partial(
             Sessions,
             path,

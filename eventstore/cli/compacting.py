@@ -98,24 +98,23 @@ class Covered:
 
 
 def covered(session: Session) -> list[Covered]:
-    """The summaries of the active path, in order."""
-    raw = [info.id for info in session.get_history_row_stats()]
-    there = set(raw)
+    """The summaries of the active path, in order. Others may write between two reads: what is new isn't counted."""
+    places = {info.id: place for place, info in enumerate(session.get_history_row_stats())}
+    ids = list(places)
+    shown = session.get_history()
+    ends = {f"compaction_{each.id}": places.get(each.to_message_id) for each in session.get_compactions()}
     found: list[Covered] = []
     at = 0
-    shown = session.get_history()
     for index, message in enumerate(shown):
-        if message["id"] in there:
-            at = raw.index(message["id"], at) + 1
-            continue
-        following = next((m["id"] for m in shown[index + 1 :] if m["id"] in there), None)
-        end = len(raw) if following is None else raw.index(following, at)
-        found.append(Covered(message, _own(session, message, raw[at:end])))
-        at += len(found[-1].message_ids)
+        if message["id"] in places:
+            at = places[message["id"]] + 1
+        elif message["id"] in ends:
+            following = (places[each["id"]] for each in shown[index + 1 :] if each["id"] in places)
+            # Several in a row may cover what lies there: then each up to its own end.
+            end = next(following, len(ids))
+            last = ends[message["id"]]
+            own = ids[at : end if last is None else min(end, last + 1)]
+            at += len(own)
+            if own:
+                found.append(Covered(message, tuple(own)))
     return found
-
-
-def _own(session: Session, summary: Message, ids: list[str]) -> tuple[str, ...]:
-    """Of messages that several summaries in a row may cover, those up to this one's end."""
-    last = {f"compaction_{each.id}": each.to_message_id for each in session.get_compactions()}[summary["id"]]
-    return tuple(ids[: ids.index(last) + 1] if last in ids else ids)

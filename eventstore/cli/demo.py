@@ -153,4 +153,4 @@ def _what_next(path: str | None, name: str) -> Iterator[str]:
     yield f"  eventstore tree {name}{db}"
     yield f"  eventstore show {name} --leaf sky-15{db}"
     yield f"  eventstore search grape{db}"
-    yield f"  eventstore import FILE{db}   # your export from ChatGPT, Claude.ai, ..."
+    yield f"  eventstore import FILE{db}  # your export of ChatGPT, Claude.ai, ..."

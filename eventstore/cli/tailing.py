@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 import click
@@ -62,7 +63,7 @@ def _events(store: Sessions, after: int | None, follow: bool) -> Iterator[Event]
 def event_line(screen: Screen, event: Event) -> Text:
     """An event on one line. Where it will be cut, long names give way first, so that what it says has room."""
     text = Text(f"{event.seq:>6}  {event.recorded_at:%Y-%m-%d %H:%M:%S}  ", style="dim")
-    text.append(_name(screen, repr(event.session_id), SESSION_COLUMNS), style="not dim bold")
+    text.append(_name(screen, shlex.quote(event.session_id), SESSION_COLUMNS), style="not dim bold")
     text.append(f"  {event.type}", style=f"not dim {STYLES.get(event.type, 'magenta')}")
     about, said = _about(event)
     if about:

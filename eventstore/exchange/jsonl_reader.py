@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import attrs
 
+from eventstore import driver
 from eventstore.copying import Step
 from eventstore.exchange.conversation import InvalidExport
 from eventstore.exchange.jsonl_checks import Checks
@@ -73,7 +74,8 @@ class Exported:
                 raise self._lines.fault(number, error) from error
             yield found
             if progress is not None and (count + 1) % REPORT_EVERY == 0:
-                progress(file.tell(), size)
+                with driver.calling_out():
+                    progress(file.tell(), size)
 
     def _without_end(self, found: Header | End | None, count: int) -> str:
         what = {

@@ -76,6 +76,19 @@ def test_nothing_is_opened_before_it_is_asked_for(loop: str, path: Path) -> None
 
 
 @on_both
+def test_opened_again_it_keeps_the_same_keys_from_clients(loop: str, path: Path) -> None:
+    sessions = AsyncSessions(path, reserved_metadata_keys=iter(["kept"]))
+
+    async def write(message_id: str) -> Any:
+        async with sessions:
+            given = message(message_id, metadata={"kept": 1, "mine": 2})
+            return (await sessions.session().append_message(given, source="client")).message["metadata"]
+
+    for message_id in ("a", "b"):
+        assert run_on(loop, partial(write, message_id)) == {"mine": 2}
+
+
+@on_both
 def test_two_tasks_may_open_it_at_once(loop: str, path: Path) -> None:
     kit = Kit(loop)
 

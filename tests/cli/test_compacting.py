@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from eventstore import Sessions
+from eventstore import Session, Sessions
+from eventstore.cli.compacting import covered
 from tests.cli.running import json_lines, make_store, message, run
 
 COUNT = f'{shlex.quote(sys.executable)} -c \'import sys; print("S:", sys.stdin.read().count("apple"))\''
@@ -72,3 +76,38 @@ def test_tree_and_show_show_summaries(path: Path) -> None:
     assert len(json_lines(run("show", "chat", "--db", path, "--json").output)) == 10
     assert "a summary" in run("show", "chat", "--db", path, "--compacted").output
     assert run("show", "chat", "--db", path, "--compacted", "--all").exit_code == 2
+
+
+@pytest.mark.parametrize("read", ["get_history_row_stats", "get_history", "get_compactions"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda chat: chat.append_message(message("new", "pear")),
+        lambda chat: chat.append_message(message("new", "pear"), parent_id="m1"),
+        lambda chat: chat.delete_messages(["m4", "m5", "m6"]),
+        lambda chat: chat.delete_messages(["m1", "m3", "m10"]),
+        lambda chat: chat.add_compaction("all", "m1", "m9"),
+        lambda chat: chat.clear_messages(),
+    ],
+)
+def test_others_may_write_while_summaries_are_looked_at(
+    path: Path, monkeypatch: pytest.MonkeyPatch, read: str, write: Callable[[Session], object]
+) -> None:
+    """Each of the reads is of a later state than the one before."""
+    with Sessions(path) as store:
+        chat = store.session("chat")
+        chat.add_compaction("they counted", "m2", "m3")
+        chat.add_compaction("and went on", "m4", "m6")
+        original = getattr(Session, read)
+
+        def read_and_write(session: Session, **options: Any) -> Any:
+            found = original(session, **options)
+            monkeypatch.undo()
+            write(chat)
+            return found
+
+        monkeypatch.setattr(Session, read, read_and_write)
+        found = covered(chat)
+    there = [f"m{number}" for number in range(1, 11)]
+    assert all(each.message_ids for each in found)
+    assert all(there.index(each.message_ids[0]) < there.index(later.message_ids[0]) for each, later in pairwise(found))

@@ -150,8 +150,8 @@ NOTES: Final[dict[str, str]] = {
     ),
     "compact": (
         "The command runs in a shell, with the [prompt](messages.md#create_compact_function) on its standard input and "
-        "the summary on its standard output. A status other than 0 is a failure: nothing is changed, and `compact` "
-        "ends with status 1. With a blank output, or nothing to compact, nothing is changed and it ends with 0."
+        "the summary on its standard output. A status other than 0, or a blank output, is a failure: nothing is "
+        "changed, and `compact` ends with status 1. With nothing to compact it ends with 0."
     ),
     "verify": "See [Check and repair a store](../howto/verify.md).",
     "rebuild": "See [Check and repair a store](../howto/verify.md#the-tables-are-wrong).",

@@ -194,6 +194,29 @@ def test_progress_is_told(sessions: Sessions, tmp_path: Path) -> None:
     assert 0 < told[0][0] < told[1][0] < size
 
 
+@pytest.mark.parametrize("failure", [KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError])
+@pytest.mark.parametrize("merged", [False, True])
+def test_what_progress_raises_comes_out_as_it_is(
+    sessions: Sessions, tmp_path: Path, failure: type[Exception], merged: bool
+) -> None:
+    sessions.session().append_messages(message(f"m{number}") for number in range(450))
+
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(exported(sessions))
+
+    def failing(_done: int, _total: int | None) -> None:
+        raise failure
+
+    with Sessions() as there:
+        if merged:
+            there.session().append_message(message("before"))
+        before = there.latest_seq
+        with pytest.raises(failure) as raised:
+            list(jsonl.import_file(there, path, progress=failing))
+        assert raised.type is failure
+        assert there.latest_seq == before
+
+
 # ---- any file
 
 

@@ -43,6 +43,25 @@ def test_it_is_the_same_store(sessions: Sessions, target: Path) -> None:
         assert copy.session().get_history() == session.get_history()
 
 
+def test_what_progress_writes_is_not_in_the_copy(sessions: Sessions, target: Path) -> None:
+    session = sessions.session()
+    session.append_messages([message(f"m{n}", "text " * 200) for n in range(5_000)])
+    before, calls = sessions.latest_seq, 0
+
+    def write(done: int, total: int | None) -> None:
+        nonlocal calls
+        calls += 1
+        assert calls < 100, "it comes to an end"
+        session.update_message(message(f"m{calls}", "another"))
+
+    sessions.backup(target, progress=write)
+    assert calls > 1
+    assert sessions.latest_seq == before + calls
+    with Sessions(target) as copy:
+        assert copy.latest_seq == before
+        assert copy.verify().ok
+
+
 def test_a_read_only_store_is_copied(store: Path, target: Path) -> None:
     before = everything(store.parent)
     with Sessions(store, read_only=True) as sessions:

@@ -209,6 +209,21 @@ def test_a_summariser_that_fails_changes_nothing(
     assert compacting(session).compact() is not None, "the next one is not kept out"
 
 
+@pytest.mark.parametrize("failure", [ZeroDivisionError, StopIteration])
+@pytest.mark.parametrize("failing", range(4, 11))
+def test_a_counter_that_raises_stops_a_compaction(session: Session, failure: type[Exception], failing: int) -> None:
+    def count(given: Message) -> int:
+        if given["id"] == f"m{failing}":
+            raise failure
+        return 1
+
+    fill(session, 1, 10)
+    session.on_compaction(create_compact_function(numbered(), keep_recent_tokens=0, count_tokens=count))
+    with pytest.raises(failure):
+        session.compact()
+    assert session.get_compactions() == []
+
+
 def test_misuse_is_refused(store: Sessions, session: Session) -> None:
     async def summarize(prompt: str) -> str:
         return "S"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import UserList
+from collections import UserList, deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -438,6 +438,9 @@ def test_odd_arguments_are_refused(session: Session, hook: str, function: Any) -
         follow(session, [], **{hook: function})
     with pytest.raises(InvalidArgument):
         follow(session, ("a",))  # type: ignore[call-overload]
+    without_slices: deque[Message] = deque()
+    with pytest.raises(InvalidArgument, match="slices"):
+        follow(session, without_slices)
 
 
 def test_a_closed_store_is_not_followed(session: Session, sessions: Sessions) -> None:

@@ -9,7 +9,8 @@ import functools
 import math
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,58 @@ NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 def place() -> str:
     """What is refused doesn't hang on where it would go."""
     return ":memory:"
+
+
+class OddError(ValueError):
+    """As a caller's code raises it. A bare one of ours would be another."""
+
+
+class Failing(Mapping[str, Any]):
+    """A message that fails at the look of that number. `looks` counts them."""
+
+    def __init__(self, given: Mapping[str, Any], number: int) -> None:
+        self.looks = 0
+        self._given = given
+        self._number = number
+
+    def _look(self) -> Mapping[str, Any]:
+        self.looks += 1
+        if self.looks == self._number:
+            raise OddError
+        return self._given
+
+    def __getitem__(self, key: str) -> Any:
+        return self._look()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._look())
+
+    def __len__(self) -> int:
+        return len(self._look())
+
+
+CLIENTS_WRITES: dict[str, Callable[[Session, Mapping[str, Any]], object]] = {
+    "append": lambda session, given: session.append_message(given, source="client"),
+    "update": lambda session, given: session.update_message(given, source="client"),
+    "upsert": lambda session, given: session.upsert_message(given, source="client"),
+}
+
+
+@pytest.mark.parametrize("write", CLIENTS_WRITES.values(), ids=CLIENTS_WRITES)
+@pytest.mark.parametrize("message_id", ["known", "new"])
+def test_what_a_message_raises_as_it_is_read_comes_out_as_it_is(
+    message_id: str, write: Callable[[Session, Mapping[str, Any]], object]
+) -> None:
+    number, failing = 0, None
+    while failing is None or failing.looks >= number:
+        number += 1
+        with Sessions(reserved_metadata_keys=["kept"]) as store:
+            store.session().append_message(message("known", metadata={"kept": 1}))
+            failing = Failing(message(message_id, "new", metadata={"kept": 2, "mine": 3}), number)
+            with suppress(OddError):
+                write(store.session(), failing)
+            assert failing.looks < number or store.latest_seq == 1
+    assert number > 3
 
 
 # ---- what JSON can't hold

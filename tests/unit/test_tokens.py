@@ -218,12 +218,21 @@ def test_the_most_that_is_counted_can_be_summed() -> None:
         assert sessions.verify().ok
 
 
-def test_a_counter_that_raises_stops_the_write() -> None:
-    def failing(_message: Message) -> int:
-        raise ZeroDivisionError
+@pytest.mark.parametrize("failure", [ZeroDivisionError, StopIteration])
+@pytest.mark.parametrize("counted", [0, 1])
+def test_a_counter_that_raises_stops_the_write(failure: type[Exception], counted: int) -> None:
+    """Also with what ends a loop over counts, instead of breaking it off."""
+    calls: list[Message] = []
+
+    def failing(given_message: Message) -> int:
+        calls.append(given_message)
+        if len(calls) > counted:
+            raise failure
+        return 1
 
     with Sessions(count_tokens=failing) as sessions:
-        with pytest.raises(ZeroDivisionError):
-            sessions.session().append_messages([message("a"), message("b")])
+        with pytest.raises(failure):
+            sessions.session().append_messages([message("a"), message("b"), message("c")])
         assert sessions.latest_seq == 0
         assert sessions.session().get_history() == []
+        assert sessions.verify().ok

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore import InvalidArgument, Message, Session, Sessions, UnknownMessage
+from eventstore import LATEST, InvalidArgument, Message, Session, Sessions, UnknownMessage
 from tests.unit.talk import chain, ids, message, sized_path
 
 
@@ -234,6 +234,56 @@ def test_a_tree_read_while_it_changes_never_names_a_parent_that_it_has_not_shown
         known.add(info.id)
     assert known >= {"m699", "d699", "m650"}
     assert "m500" not in known
+
+
+@pytest.mark.parametrize("read", ["tree", "history", "events"])
+@pytest.mark.parametrize("length", [3, 500, 501])
+def test_who_appends_at_each_of_what_a_reading_gives_comes_to_its_end(session: Session, read: str, length: int) -> None:
+    names = straight(session, length)
+    found = []
+    for number, each in enumerate(getattr(session, read)()):
+        assert number < length
+        found.append(each)
+        session.append_message(message(f"reply {number}"), parent_id=names[0] if number % 3 == 2 else LATEST)
+    assert len(found) == length
+    assert session.info().messages == 2 * length
+
+
+# ---- numbers
+
+NUMBERS: dict[str, Callable[[Session, int], Any]] = {
+    "history_batches": lambda session, n: list(session.history_batches(batch_size=n, max_batch_bytes=n)),
+    "newest first": lambda session, n: list(session.history_batches(batch_size=n, newest_first=True)),
+    "get_recent_history": lambda session, n: session.get_recent_history(n, max_messages=n).messages,
+    "search": lambda session, n: session.search("text", limit=n),
+    "list_sessions": lambda session, n: list(session.sessions.list_sessions(limit=n)),
+    "list_sessions of a view": lambda session, n: list(session.sessions.at(3).list_sessions(limit=n)),
+    "events": lambda session, n: list(session.events(n)),
+    "events of all": lambda session, n: list(session.sessions.events(n)),
+    "tail": lambda session, n: list(session.tail(n, timeout=0)),
+    "tail of all": lambda session, n: list(session.sessions.tail(n, timeout=0)),
+}
+
+
+@pytest.mark.parametrize("call", NUMBERS.values(), ids=NUMBERS)
+@pytest.mark.parametrize(
+    "number", [2**62, 2**63 - 1, 2**63, 2**64, 10**700], ids=["2^62", "-", "2^63", "2^64", "10^700"]
+)
+def test_a_number_that_sqlite_cannot_hold_is_a_large_one(
+    session: Session, call: Callable[[Session, int], Any], number: int
+) -> None:
+    chain(session, "a", "b", "c")
+    assert call(session, number) == call(session, 1_000_000)
+
+
+@pytest.mark.parametrize("number", [2**63, 10**700], ids=["2^63", "10^700"])
+def test_who_listens_from_such_a_number_hears_what_is_new(session: Session, sessions: Sessions, number: int) -> None:
+    chain(session, "a")
+    heard: list[str] = []
+    for each in (session, sessions):
+        each.subscribe(lambda event: heard.append(event.type), after=number)
+    chain(session, "b")
+    assert heard == ["append", "append"]
 
 
 # ---- the log in windows
