@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 from eventstore import AsyncSessions, Event, Sessions
@@ -25,7 +24,7 @@ from tests.aio.face import Faced, Portal
 from tests.aio.kit import Kit
 from tests.laws.support import reads
 from tests.laws.verbs import VERBS, Verb, message, prepare
-from tests.processes.running import hear, running, say
+from tests.processes.running import Script, hear, running, say
 
 SHORTEST, LONGEST = 0.0001, 0.05  # seconds that a call is given at most, before it is cancelled
 
@@ -124,7 +123,7 @@ ITERATORS: dict[str, Callable[[Any], Iterator[Any]]] = {
 class Cancelling:
     """One store on a file, on one kind of loop, whose calls are cancelled; and another store, which knows the truth."""
 
-    def __init__(self, path: Path, loop: str, seed: int, other: Popen[str]) -> None:
+    def __init__(self, path: Path, loop: str, seed: int, other: Script) -> None:
         self._other = other
         self._dice = random.Random(seed)
         self._patience = SHORTEST
