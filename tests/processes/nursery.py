@@ -60,24 +60,24 @@ def main() -> str:
 
     for name in eventstore.__all__:
         getattr(eventstore, name)
-    asking = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()  # no fork goes through what they share
-    while True:
-        request, files = _asked(asking)
-        if request is None:
-            sys.exit()
-        if not os.fork() and _fork_watched(files):
-            asking.close()
-            os.environ.clear()
-            os.environ.update(request["environment"])
-            sys.argv = ["-c", *request["arguments"]]
-            assert sys.stdout is not None
-            sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-            return str(request["script"])
-        for each in files:
-            os.close(each)
+    with socket.socket(fileno=int(sys.argv[1])) as asking:
+        while True:
+            request, files = _asked(asking)
+            if request is None:
+                sys.exit()
+            if not os.fork() and _fork_watched(files):
+                break
+            for each in files:
+                os.close(each)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    sys.argv = ["-c", *request["arguments"]]
+    assert sys.stdout is not None
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    return str(request["script"])
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ def failing(call):
 """
 
 DROP_ROOT = f"""
+import urllib.parse  # late, where a store is only read; who has no rights may not get at it
 if os.geteuid() == 0:  # modes don't bind root
     os.setgroups([])
     os.setgid({NOBODY})
