@@ -7,13 +7,20 @@ draws the same examples each time, so that what fails there is the change, and p
 Compiled modules are kept, whatever the environment says: hundreds of processes are started, and each would compile the
 packages anew. What collecting the tests made is kept from the garbage collector: it lasts as long as the process does,
 and each full collection, and each fork, would go through all of it.
+
+Files lie in memory where Linux offers it and nothing else is asked for by `TMPDIR` or `--basetemp`: a new store is
+synced a few times, which is most of the time of a small test, and no test sees whether a disk has it. (The tests of
+power cuts have disks of their own.)
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +35,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: what is started would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+IN_MEMORY = Path("/dev/shm")
+ENOUGH = 2 * 1024**3  # bytes that must be free there
+if "TMPDIR" not in os.environ and os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ENOUGH:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)  # pytest has asked for the folder before
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # of the workers too: they are started after this
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
 from hypothesis import strategies as st
@@ -75,25 +76,30 @@ _PARTS = st.lists(
     max_size=3,
 )
 _SHAPES = 15
+# Made once: hypothesis checks a strategy, and works out what it can give, when it is drawn from for the first time.
+_ANY_SHAPE = st.integers(0, _SHAPES)
+_ANY_ID = message_ids()
+_ANY_ROLE = all_roles()
+_METADATA = objects()
 _EXTRA_KEYS = st.dictionaries(
     keys().filter(lambda key: key not in {"id", "role", "parts", "metadata"}), json_values(), max_size=2
 )
 
 
 @st.composite
-def _messages(draw: DrawFn, ids: SearchStrategy[str] | None, roles: SearchStrategy[str] | None) -> Message:
-    message: dict[str, Any] = {
-        "id": draw(message_ids() if ids is None else ids),
-        "role": draw(all_roles() if roles is None else roles),
-        "parts": [],
-    }
-    shape = draw(st.integers(0, _SHAPES))
+def _messages(draw: DrawFn, ids: SearchStrategy[str], roles: SearchStrategy[str]) -> Message:
+    return _message(draw, draw(ids), roles)
+
+
+def _message(draw: DrawFn, message_id: str, roles: SearchStrategy[str]) -> Message:
+    message: dict[str, Any] = {"id": message_id, "role": draw(roles), "parts": []}
+    shape = draw(_ANY_SHAPE)
     if shape < _SHAPES // 2:  # half are plain: whole histories of the others would be too large to draw
         message["parts"].append({"type": "text", "text": draw(texts())})
         return cast(Message, message)
     message["parts"] = draw(_PARTS)
     if shape & 1:
-        message["metadata"] = draw(objects())
+        message["metadata"] = draw(_METADATA)
     if shape & 2:
         message |= draw(_EXTRA_KEYS)
     if shape & 4:  # the order of keys is the writer's, and is kept
@@ -112,22 +118,26 @@ def messages(
 
     `ids` and `roles` narrow what is drawn. The default ids are few enough that one sometimes comes again.
     """
-    return _messages(ids, roles)
+    return _messages(_ANY_ID if ids is None else ids, _ANY_ROLE if roles is None else roles)
 
 
 @st.composite
 def _conversations(
-    draw: DrawFn, ids: SearchStrategy[str] | None, roles: SearchStrategy[str] | None, min_size: int, max_size: int
+    draw: DrawFn, ids: SearchStrategy[list[str]], roles: SearchStrategy[str]
 ) -> list[tuple[Message, str | None]]:
-    each = message_ids() if ids is None else ids
-    chosen = draw(st.lists(each, min_size=min_size, max_size=max_size, unique=True))
+    chosen = draw(ids)
     tree: list[tuple[Message, str | None]] = []
     for index, message_id in enumerate(chosen):
         # 0 is the message before, so that the simplest conversation is a line; one past the first is a root
-        back = draw(st.integers(0, index) | st.just(0))
+        back = draw(_back(index))
         parent_id = chosen[index - 1 - back] if back < index else None
-        tree.append((draw(messages(ids=st.just(message_id), roles=roles)), parent_id))
+        tree.append((_message(draw, message_id, roles), parent_id))
     return tree
+
+
+@cache
+def _back(index: int) -> SearchStrategy[int]:
+    return st.integers(0, index) | st.just(0)
 
 
 def conversations(
@@ -141,4 +151,5 @@ def conversations(
 
     A parent of None makes a root; there may be several. `ids` and `roles` narrow what is drawn.
     """
-    return _conversations(ids, roles, min_size, max_size)
+    chosen = st.lists(_ANY_ID if ids is None else ids, min_size=min_size, max_size=max_size, unique=True)
+    return _conversations(chosen, _ANY_ROLE if roles is None else roles)

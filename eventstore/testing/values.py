@@ -41,6 +41,7 @@ ROLES = ("user", "assistant", "system", "tool", "разработчик")
 
 _TEXTS = st.sampled_from(ODD_TEXTS) | st.text(st.characters(exclude_categories=()), max_size=12)
 _IDS = st.sampled_from((*(f"m{number}" for number in range(1, 50)), *ODD_IDS))
+_ROLES = st.sampled_from(ROLES)
 # Plain `text()` first works out what UTF-8 can hold: seconds, where hypothesis has no cache yet.
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 _KEYS = st.sampled_from(("a", "b", "id", "when", "type", "", "ключ", "\ud83d")) | _NAMES
@@ -77,7 +78,7 @@ def message_ids(draw: DrawFn) -> str:
 @st.composite
 def roles(draw: DrawFn) -> str:
     """The usual roles, and one that nobody expects."""
-    return draw(st.sampled_from(ROLES))
+    return draw(_ROLES)
 
 
 @st.composite

@@ -274,12 +274,15 @@ def write_kinds(
     }
 
 
+_ANY_KIND = st.deferred(
+    lambda: st.sampled_from([kind for kind in write_kinds() for _ in range(1 if kind in _RARE else 3)])
+)
+
+
 @st.composite
 def any_write(draw: DrawFn, ids: SearchStrategy[str] | None = None, roles: SearchStrategy[str] | None = None) -> Write:
     """One write: the rare kinds less often, or most sessions stay almost empty."""
-    kinds = write_kinds(ids=ids, roles=roles)
-    kind = draw(st.sampled_from([kind for kind in kinds for _ in range(1 if kind in _RARE else 3)]))
-    return draw(kinds[kind])
+    return draw(write_kinds(ids=ids, roles=roles)[draw(_ANY_KIND)])
 
 
 def writes(

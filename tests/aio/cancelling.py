@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 from eventstore import AsyncSessions, Event, Sessions
@@ -25,9 +24,9 @@ from tests.aio.face import Faced, Portal
 from tests.aio.kit import Kit
 from tests.laws.support import reads
 from tests.laws.verbs import VERBS, Verb, message, prepare
-from tests.processes.running import hear, running, say
+from tests.processes.running import Script, hear, running, say
 
-SHORTEST, LONGEST = 0.0001, 0.05  # seconds that a call is given at most, before it is cancelled
+SHORTEST, FIRST, LONGEST = 0.0001, 0.0005, 0.05  # seconds that a call is given at most, before it is cancelled
 
 WRITES_AT_ONCE = """
 import apsw
@@ -124,10 +123,10 @@ ITERATORS: dict[str, Callable[[Any], Iterator[Any]]] = {
 class Cancelling:
     """One store on a file, on one kind of loop, whose calls are cancelled; and another store, which knows the truth."""
 
-    def __init__(self, path: Path, loop: str, seed: int, other: Popen[str]) -> None:
+    def __init__(self, path: Path, loop: str, seed: int, other: Script) -> None:
         self._other = other
         self._dice = random.Random(seed)
-        self._patience = SHORTEST
+        self._patience = FIRST
         self.counted: Counter[str] = Counter()
         self._before = leftovers()
         self.truth = Sessions(path, durability="normal")
@@ -152,11 +151,10 @@ class Cancelling:
     def count(self, what: str, *, whole: bool) -> None:
         """Notes what came of a call; half of them are to end before they are cancelled."""
         self.counted[what] += 1
-        self._patience = min(LONGEST, max(SHORTEST, self._patience * (0.9 if whole else 1.1)))
+        self._patience = min(LONGEST, max(SHORTEST, self._patience * (0.8 if whole else 1.25)))
 
     def often(self, name: str, times: int) -> None:
         """Cancels a verb of the table, a read, or who goes through an iterator, so many times."""
-        self._patience = 0.002
         for _ in range(times):
             if name in VERBS:
                 self.write(VERBS[name])

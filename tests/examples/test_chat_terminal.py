@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -122,30 +123,40 @@ def test_what_could_not_be_sent_is_told_and_kept(path: Path) -> None:
     use(path, using)
 
 
-@pytest.mark.parametrize("given", [[], ["chat.db"], ["chat.db", "talk", "more"]], ids=len)
-def test_a_call_without_its_arguments_says_how_it_is_called(given: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "docs.examples.chat_terminal", *given], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("usage: python -m docs.examples.chat_terminal chat.db SESSION")
+REFUSED = """
+import contextlib, io, json, runpy
+os.chdir(sys.argv[2])
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["chat_terminal", *arguments]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            runpy.run_module("docs.examples.chat_terminal", run_name="__main__")
+        except SystemExit as ended:
+            said = ended.code
+    assert printed.getvalue() == ""
+    print(json.dumps(said))
+"""
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "said"),
-    [
-        ("\x1b\n/chat.db", "talk", "/\ufffd /chat.db: its folder doesn't exist"),
-        ("chat.db", b"\xff", "a session's name must not hold half a surrogate pair"),
-    ],
-    ids=["no folder", "no name"],
-)
-def test_what_it_cannot_open_is_told_in_one_line(tmp_path: Path, path: str, name: str | bytes, said: str) -> None:
-    command = [sys.executable, "-m", "docs.examples.chat_terminal", path, name]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=tmp_path, env=environment())
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("chat_terminal: ")
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
+def refused(folder: Path, *calls: list[str]) -> list[str]:
+    """With what each call ends. All in one process, since loading Textual takes longest."""
+    said = [json.loads(line) for line in run(REFUSED, json.dumps(calls), folder).splitlines()]
+    assert all(isinstance(each, str) for each in said)  # told on standard error, with status 1
+    return said
+
+
+def test_a_call_without_its_arguments_says_how_it_is_called(tmp_path: Path) -> None:
+    for said in refused(tmp_path, [], ["chat.db"], ["chat.db", "talk", "more"]):
+        assert said.startswith("usage: python -m docs.examples.chat_terminal chat.db SESSION")
+
+
+def test_what_it_cannot_open_is_told_in_one_line(tmp_path: Path) -> None:
+    no_folder, no_name = refused(tmp_path, ["\x1b\n/chat.db", "talk"], ["chat.db", os.fsdecode(b"\xff")])
+    assert "/\ufffd /chat.db: its folder doesn't exist" in no_folder
+    assert "a session's name must not hold half a surrogate pair" in no_name
+    for said in (no_folder, no_name):
+        assert said.startswith("chat_terminal: ")
+        assert "\n" not in said
 
 
 def test_what_another_process_writes_appears(path: Path) -> None:

@@ -228,7 +228,8 @@ def _one_process(path: Path, name: str, until: float, threads: int, seed: int) -
         for thread in running:
             thread.join()
         sessions.poll()
-    if heard != list(range(heard[0], heard[0] + len(heard))):
+    first = heard[0] if heard else 1  # a machine with much to do may let a process do nothing in its time
+    if heard != list(range(first, first + len(heard))):
         wrong.append(f"a listener heard events out of order, twice, or not at all: {heard[:50]} …")
     return {
         "wrong": wrong,

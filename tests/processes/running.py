@@ -1,14 +1,26 @@
-"""Other processes: Python scripts that run to their end, or until a test has seen enough of them."""
+"""Other processes: Python scripts that run to their end, or until a test has seen enough of them.
+
+Each is a fork of an interpreter that has loaded the packages: loading them takes longer than most of what is done.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from select import select
 from textwrap import dedent
+from typing import IO, TextIO
+
+from tests.processes.nursery import ask
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0
@@ -35,6 +47,7 @@ def failing(call):
 """
 
 DROP_ROOT = f"""
+import urllib.parse  # late, where a store is only read; who has no rights may not get at it
 if os.geteuid() == 0:  # modes don't bind root
     os.setgroups([])
     os.setgid({NOBODY})
@@ -48,18 +61,85 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": "error"}
 
 
-def run(script: str, *arguments: object, cwd: Path | None = None, fails: bool = False) -> str:
-    """What a script printed. Raises `AssertionError` with what it said when it fails (or, with `fails`, doesn't)."""
-    done = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + dedent(script), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        env=environment(),
-        cwd=cwd,
-    )
-    assert (done.returncode != 0) == fails, f"exit {done.returncode}: {done.stderr[-3_000:]}"
-    return done.stdout.strip()
+@cache
+def _nursery() -> socket.socket:
+    """Where to ask for a fork. One process for all tests of this one."""
+    ours, its = socket.socketpair()
+    command = [sys.executable, "-m", "tests.processes.nursery", str(its.fileno())]
+    process = subprocess.Popen(command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, env=environment(), cwd=ROOT)
+    its.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait(TIMEOUT)
+
+    atexit.register(end)
+    return ours
+
+
+class Script:
+    """A script that runs, with pipes to talk through. What it says on standard error goes into a file."""
+
+    def __init__(self, script: str, *arguments: object) -> None:
+        reading, stdin = os.pipe()
+        stdout, writing = os.pipe()
+        self._told, telling = os.pipe()
+        self._said: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `close` does
+        self.stdin: TextIO = os.fdopen(stdin, "w")
+        self.stdout: TextIO = os.fdopen(stdout)
+        given = {"script": PREAMBLE + dedent(script), "arguments": [str(each) for each in arguments]}
+        files = [reading, writing, self._said.fileno(), telling]
+        ask(_nursery(), {**given, "environment": environment()}, files)
+        for each in (reading, writing, telling):
+            os.close(each)
+        self.pid = self._hear_number()
+        self.returncode: int | None = None
+
+    def _hear_number(self) -> int:
+        line = b""
+        while not line.endswith(b"\n"):
+            more = os.read(self._told, 1)
+            assert more, "the nursery has gone"
+            line += more
+        return int(line)
+
+    def poll(self) -> int | None:
+        """Its status once it has ended; negative the signal that ended it."""
+        if self.returncode is None and select([self._told], [], [], 0)[0]:
+            self.returncode = self._hear_number()
+        return self.returncode
+
+    def wait(self, timeout: float = TIMEOUT) -> int:
+        """Waits for its end. Gives its status."""
+        if self.returncode is None:
+            assert select([self._told], [], [], timeout)[0], f"it goes on after {timeout} seconds"
+            self.returncode = self._hear_number()
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def said(self) -> str:
+        """What it said on standard error, the end of it."""
+        self._said.seek(0)
+        return self._said.read()[-3_000:]
+
+    def close(self) -> None:
+        """Kills it, if it still runs."""
+        self.kill()
+        self.wait()
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        self.stdout.close()
+        self._said.close()
+        os.close(self._told)
+
+
+def run(script: str, *arguments: object, fails: bool = False) -> str:
+    """Starts a script and finishes it."""
+    return finish(start(script, *arguments), fails=fails)
 
 
 def run_unprivileged(script: str, *arguments: object) -> str:
@@ -68,52 +148,38 @@ def run_unprivileged(script: str, *arguments: object) -> str:
 
 
 @contextmanager
-def running(script: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """A script that goes on until the block ends, with pipes to talk through. It is killed then, if it still runs."""
-    process = subprocess.Popen(
-        [sys.executable, "-u", "-c", PREAMBLE + dedent(script), *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
+def running(script: str, *arguments: object) -> Iterator[Script]:
+    """A script that goes on until the block ends. It is killed then, if it still runs."""
+    process = start(script, *arguments)
     try:
         yield process
     finally:
-        process.kill()
-        process.wait(TIMEOUT)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
+        process.close()
 
 
-def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+def start(script: str, *arguments: object) -> Script:
     """A script that runs beside the test: `finish` waits for it."""
-    return subprocess.Popen(
-        [sys.executable, "-c", PREAMBLE + dedent(script), *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
+    return Script(script, *arguments)
 
 
-def finish(process: subprocess.Popen[str]) -> str:
-    """What a started script printed. Raises `AssertionError` with what it said when it fails."""
-    printed, said = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 0, f"exit {process.returncode}: {said[-3_000:]}"
-    return printed.strip()
+def finish(process: Script, *, fails: bool = False) -> str:
+    """What a started script printed, no more than a pipe holds. Raises `AssertionError` with what it said when it fails
+    (or, with `fails`, doesn't)."""
+    try:
+        process.stdin.close()
+        status = process.wait()
+        assert (status != 0) == fails, f"exit {status}: {process.said()}"
+        return process.stdout.read().strip()
+    finally:
+        process.close()
 
 
-def say(process: subprocess.Popen[str], line: str = "go") -> None:
+def say(process: Script, line: str = "go") -> None:
     """Gives a running script a line to read."""
-    assert process.stdin is not None
     process.stdin.write(line + "\n")
     process.stdin.flush()
 
 
-def hear(process: subprocess.Popen[str]) -> str:
+def hear(process: Script) -> str:
     """The next line that a running script prints."""
-    assert process.stdout is not None
     return process.stdout.readline().strip()

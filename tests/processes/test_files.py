@@ -198,7 +198,7 @@ def killed_writer(path: Path) -> None:
     """A store whose writer was killed: all that it wrote is in the WAL."""
     with running(WRITE_AND_WAIT, path) as writer:
         assert hear(writer) == "written"
-        writer.send_signal(signal.SIGKILL)
+        writer.kill()
         writer.wait()
 
 

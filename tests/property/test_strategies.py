@@ -14,7 +14,7 @@ from hypothesis.errors import NoSuchExample
 
 from eventstore import Message, Sessions, testing
 from eventstore.codec import check_message
-from eventstore.testing import Write, conversations, messages, same_json, writes
+from eventstore.testing import Write, conversations, messages, same_json, strategies, writes
 from eventstore.testing.writes import write_kinds
 
 QUICK = settings(max_examples=500, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None)
@@ -108,7 +108,8 @@ CONVERSATIONS: dict[str, Callable[[list[str | None]], bool]] = {
 }
 
 
-def test_conversations_come_in_every_shape() -> None:
+def test_conversations_come_in_every_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategies, "_message", lambda draw, message_id, roles: {"id": message_id})  # a quarter of it
     find_each(conversations().map(lambda drawn: [parent for _, parent in drawn]), CONVERSATIONS, 2_000)
 
 

@@ -43,6 +43,7 @@ class Interrupt:
         self.passed = 0
         self._number = number
         self._last: tuple[FrameType, int] | None = None
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 tells of none where no frame has wanted them before
 
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> Any:
         file = frame.f_code.co_filename

@@ -6,7 +6,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -14,12 +15,23 @@ from unittest.mock import patch
 import apsw
 import pytest
 
-from eventstore import EventStoreError, LeafChanged, Session, Sessions, StoreFull, driver, schema, seams, totals
+from eventstore import (
+    EventStoreError,
+    LeafChanged,
+    Session,
+    Sessions,
+    StoreFull,
+    UnknownMessage,
+    driver,
+    schema,
+    seams,
+    totals,
+)
 from eventstore.heads import KeptHeads
 from tests.keeping import Stale, Uses, watch, watched_places
 from tests.processes.kept import SHORT_TAIL, Keeper, interrupts
 from tests.unit.files import put_back
-from tests.unit.talk import message
+from tests.unit.talk import ids, message
 
 Change = Callable[[Sessions, Path], object]
 
@@ -353,6 +365,31 @@ def test_nothing_that_is_kept_is_stale(stores: int, tmp_path: Path) -> None:
         assert min(kept.heads, kept.totals, kept.texts) > 0, kept
         assert each.verify().problems == ()
         each.close()
+
+
+STEPS: dict[str, Callable[[Session], object]] = {
+    "append": lambda session: session.append_message(message(f"{session.sessions.latest_seq}")),
+    "branch": lambda session: session.append_message(message(f"{session.sessions.latest_seq}"), parent_id="first"),
+    "select": lambda session: session.select_leaf("first"),
+    "delete": lambda session: session.delete_messages([leaf["id"] for leaf in [session.get_latest_leaf()] if leaf]),
+}
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "in a transaction"])
+def test_an_append_comes_right_behind_the_active_leaf_however_that_became_it(together: bool) -> None:
+    """Every course of three steps. Where something follows that leaf, it opens a branch."""
+    with Sessions() as store:
+        for steps in product(STEPS, repeat=3):
+            session = store.session(" ".join(steps))
+            with store.transaction() if together else nullcontext():
+                session.append_messages([message("first"), message("second")])
+                for name in steps:
+                    with suppress(UnknownMessage):
+                        STEPS[name](session)
+                before = ids(session.get_history())
+                session.append_message(message("last"))
+                assert ids(session.get_history()) == [*before, "last"], steps
+        assert store.verify().problems == ()
 
 
 def test_what_is_stale_is_found(tmp_path: Path) -> None:

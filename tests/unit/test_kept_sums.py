@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import pytest
 
-from eventstore import Message, Session, Sessions, StoreFull, driver
+from eventstore import Message, Session, Sessions, StoreFull, driver, totals
 from tests.keeping import watch
 from tests.unit.files import put_back
 from tests.unit.talk import message, reply
@@ -103,6 +103,23 @@ def test_the_sums_of_a_transaction_are_kept_while_it_goes_on(sessions: Sessions)
         session.token_estimate()
     session.token_estimate()
     assert uses.totals >= 2
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("tail", [1, 3])
+def test_a_sum_is_right_whichever_message_was_updated_since(tail: int, compacted: bool) -> None:
+    """The last of those that it counts too, and the first that it doesn't."""
+    with Sessions() as store, patch.object(totals, "TAIL", tail):
+        uses, session = watch(store), store.session()
+        fork(session)
+        session.append_messages([message(f"m{n}") for n in range(9)])
+        if compacted:
+            session.add_compaction("a summary", "m0", "m1")
+        for n in (*range(9), *reversed(range(9))):
+            session.token_estimate(compacted=compacted)  # it is kept, and held against one that is made anew
+            session.update_message(message(f"m{n}", "longer " * store.latest_seq))
+            session.token_estimate(compacted=compacted)
+        assert uses.totals > 0
 
 
 def test_a_rebuild_forgets_sums_of_damage(sessions: Sessions) -> None:

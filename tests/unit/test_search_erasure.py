@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.unit.talk import message
 
 RUN = 12
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LONG = re.compile(rb"[a-z]{%d,}" % RUN)
 
 
 def secrets(count: int, seed: int = 0, size: int = 30) -> list[str]:
@@ -29,10 +31,13 @@ def secrets(count: int, seed: int = 0, size: int = 30) -> list[str]:
 
 
 def runs_left(path: Path, texts: list[str]) -> list[str]:
-    """Runs of the long words of these texts that the closed file still holds."""
-    raw = path.read_bytes()
-    words = [text.split()[0] for text in texts]
-    return [word for word in words if any(word[i : i + RUN].encode() in raw for i in range(len(word) - RUN + 1))]
+    """Those long words of these texts of which the closed file still holds a run."""
+    found = {run for letters in LONG.findall(path.read_bytes()) for run in runs(letters)}
+    return [word for word in (text.split()[0] for text in texts) if not found.isdisjoint(runs(word.encode()))]
+
+
+def runs(letters: bytes) -> list[bytes]:
+    return [letters[i : i + RUN] for i in range(len(letters) - RUN + 1)]
 
 
 def ids(count: int) -> list[str]:
