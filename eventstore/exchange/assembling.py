@@ -178,11 +178,11 @@ class Assembly:
         """The conversation of these messages, see `assemble`."""
         told = self.told
         forest = Forest.of(self._parents, {key: each.listed for key, each in told.items() if each.listed})
-        kept = [key for key in forest.order if told[key].left_out is None]
+        standing = forest.standing(key for key in forest.order if told[key].left_out is None)
         times = {key: each.created_at for key, each in told.items() if each.created_at}
         asked = {key for key, each in told.items() if each.role == "user" and key not in self.results}
         pairs = pair(forest.order, forest.parents, self.calls, self.results, asked)
-        rows, hung = forest.plant(kept, times, otherwise or EPOCH, _Messages(self, pairs).message)
+        rows, hung = forest.plant(standing, times, otherwise or EPOCH, _Messages(self, pairs).message)
         notes = [*skipped, *self.notes, *forest.skipped, *pairs.skipped]
         notes += [(f"message {key!r}", why) for key in forest.order if (why := told[key].left_out) is not None]
         shown = self._previous if current is PREVIOUS else current
@@ -192,7 +192,7 @@ class Assembly:
             session_id,
             metadata,
             rows,
-            forest.standing(kept).get(shown) if isinstance(shown, str) else None,
+            standing.get(shown) if isinstance(shown, str) else None,
             tuple(notes),
             elsewhere=forest.missing(hung),
             digest=digest,
