@@ -18,9 +18,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-import attrs
 import orjson
 
 from eventstore.exchange.conversation import InvalidExport
@@ -69,8 +68,7 @@ def decoded(text: bytes) -> Any:
     return DECODER.decode(text.decode())
 
 
-@attrs.frozen
-class Element:
+class Element(NamedTuple):
     """A value, the line (from 1) that it begins on, and the digest of its text."""
 
     value: Any
