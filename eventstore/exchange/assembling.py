@@ -126,8 +126,7 @@ class Assembly:
     def _put(self, key: str, told: Told) -> None:
         self.told[key] = told
         if self._spool is not None:
-            self._places[key] = len(self._spool)
-            self._spool.append((told.said, told.content, told.metadata))
+            self._places[key] = self._spool.append((told.said, told.content, told.metadata))
             told.said, told.content, told.metadata = (), None, None
 
     def say(self, key: str, said: Sequence[Said]) -> None:
@@ -233,12 +232,14 @@ class _Messages:
         """The message `key`."""
         said, _, metadata = self.assembly.words(key)
         role = self.assembly.told[key].role
-        message = {"id": key, "role": role if usable(role) else "unknown", "parts": self._parts(key, said)}
+        has_tools = key in self.assembly.calls or key in self.assembly.results
+        parts = self._woven(key, said) if has_tools else [*said]
+        message = {"id": key, "role": role if usable(role) else "unknown", "parts": parts}
         if metadata is not None and metadata != {}:
             message["metadata"] = metadata
         return message
 
-    def _parts(self, key: str, said: Sequence[Said]) -> list[Part]:
+    def _woven(self, key: str, said: Sequence[Said]) -> list[Part]:
         calls, results = self.assembly.calls.get(key, ()), self.assembly.results.get(key, ())
         answered: list[int | Part | None] = []
         for number in range(len(results)):
