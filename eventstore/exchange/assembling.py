@@ -46,7 +46,8 @@ class Told:
 
     `id` and `parent` are the file's own, of whatever type; `parent` is `None` at a root. `content` is JSON that stands
     for what the message says, as far as it doesn't change from one export to the next. `left_out` says why the message
-    isn't kept. `listed` are the ids of its children, where the format lists them.
+    isn't kept. `listed` are the ids of its children, where the format lists them. `place` is where on a spool it is put
+    aside.
     """
 
     id: Any
@@ -58,6 +59,7 @@ class Told:
     created_at: datetime | None = None
     left_out: str | None = None
     listed: Sequence[str] = ()
+    place: int = 0
 
 
 def told_by_nesting(
@@ -100,7 +102,6 @@ class Assembly:
         self._previous: str | None = None
         self._derived = Identities()
         self._spool = spool
-        self._places: dict[str, int] = {}  # where on the spool
 
     def add(self, told: Told) -> str | None:
         """Takes the next message, under its id or one that it gets; `None` if it is there already."""
@@ -126,7 +127,7 @@ class Assembly:
     def _put(self, key: str, told: Told) -> None:
         self.told[key] = told
         if self._spool is not None:
-            self._places[key] = self._spool.append((told.said, told.content, told.metadata))
+            told.place = self._spool.append((told.said, told.content, told.metadata))
             told.said, told.content, told.metadata = (), None, None
 
     def say(self, key: str, said: Sequence[Said]) -> None:
@@ -145,10 +146,10 @@ class Assembly:
 
     def words(self, key: str) -> Words:
         """What the message `key` says."""
-        if self._spool is not None:
-            found: Words = self._spool[self._places[key]]
-            return found
         told = self.told[key]
+        if self._spool is not None:
+            found: Words = self._spool[told.place]
+            return found
         return told.said, told.content, told.metadata
 
     def _derive(self, parent: str | None, content: Any) -> str:
