@@ -63,7 +63,18 @@ class Drafts(Sequence[Draft]):
         return map(Draft, self.ids, self.roles, encoded, self.tokens, self.times)
 
     def __getitem__(self, at: Any) -> Any:
-        return [*self][at]
+        if isinstance(at, slice):
+            some = Drafts()
+            for name in self.__slots__:
+                setattr(some, name, getattr(self, name)[at])
+            return some
+        encoded = Encoded(self.texts[at], self.values[at], self.sizes[at], self.flags[at], self.media[at])
+        return Draft(self.ids[at], self.roles[at], encoded, self.tokens[at], self.times[at])
+
+    def extend(self, more: Drafts) -> None:
+        """Adds others."""
+        for name in self.__slots__:
+            getattr(self, name).extend(getattr(more, name))
 
     def add(self, draft: Draft) -> None:
         """Adds one."""

@@ -7,16 +7,14 @@ memory stays bounded whatever the order of the rows.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
-import attrs
-
 from eventstore import clock, codec, deltas, log, messages, tree
 from eventstore.clock import to_datetime
-from eventstore.drafting import Draft
+from eventstore.drafting import Draft, Drafts
 from eventstore.driver import fetch, fetch_one
 from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
 from eventstore.events import Imported
@@ -29,53 +27,44 @@ BATCH_ROWS = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 
 
-@attrs.define
-class _Row:
-    """A checked row on its way in. Its draft carries its time."""
-
-    draft: Draft
-    parent_id: str | None
-
-
-def _checked(store: Store, row: ImportRow) -> _Row:
+def _drafted(store: Store, row: ImportRow) -> Draft:
+    """A checked row. Its draft carries its time."""
     if not isinstance(row, ImportRow):
         raise InvalidArgument(f"rows must be ImportRow values, not {type(row).__name__}")
     if row.parent_id is not None and not isinstance(row.parent_id, str):
         raise InvalidArgument(f"parent_id must be a message's id, or None for a root; not {row.parent_id!r}")
     created_at = clock.to_microseconds(check_aware("created_at", row.created_at))
-    return _Row(store.drafting.draft(row.message, created_at), row.parent_id)
+    return store.drafting.draft(row.message, created_at)
 
 
 def import_message(
     store: Store, name: str, message: MessageLike, parent_id: str | None, created_at: datetime
 ) -> AppendResult:
     """Stores one message as given. Raises `UnknownMessage` when its parent isn't there."""
-    row = _checked(store, ImportRow(message, parent_id=parent_id, created_at=created_at))
+    draft = _drafted(store, ImportRow(message, parent_id=parent_id, created_at=created_at))
     with Write(store, name) as write, write:
-        position = write.find(row.draft.id)
+        position = write.find(draft.id)
         if position is not None:
             return AppendResult(False, messages.read_one(write.connection, position), None)
         parent = None
-        if row.parent_id is not None:
-            found = write.find(row.parent_id)
+        if parent_id is not None:
+            found = write.find(parent_id)
             if found is None:
-                raise UnknownMessage([row.parent_id], name, "parent_id")
+                raise UnknownMessage([parent_id], name, "parent_id")
             parent = found.seq
-        return AppendResult(True, row.draft.encoded.value, _store(write, [row], parent)[0])
+        return AppendResult(True, draft.encoded.value, _store(write, [draft], parent, parent_id)[0])
 
 
-def _store(write: Write, run: list[_Row], parent: int | None) -> range:
-    """Logs rows, each on the one before, and returns their seqs."""
-    seqs = write.add(log.IMPORT, [row.draft for row in run], parent)
+def _store(
+    write: Write, run: Sequence[Draft], parent: int | None, parent_id: str | None, hashes: Sequence[int] | None = None
+) -> range:
+    """Logs messages, the first under a parent, each other on the one before, and returns their seqs."""
+    seqs = write.add(log.IMPORT, run, parent, hashes)
     if write.is_heard():
-        for row, seq in zip(run, seqs, strict=True):
-            write.emit(
-                Imported,
-                seq,
-                message=codec.own_value(row.draft.encoded),
-                parent_id=row.parent_id,
-                created_at=to_datetime(row.draft.created_at or 0),
-            )
+        for seq, draft in zip(seqs, run, strict=True):
+            message, created_at = codec.own_value(draft.encoded), to_datetime(draft.created_at or 0)
+            write.emit(Imported, seq, message=message, parent_id=parent_id, created_at=created_at)
+            parent_id = draft.id
     return seqs
 
 
@@ -84,7 +73,7 @@ def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress
     store.database.check_writable()
     importing = _Importing(store, name)
     try:
-        for batch in _batched(_checked(store, row) for row in rows):
+        for batch in _batched(store, rows):
             importing.run(batch)
             if progress is not None:
                 progress(importing.imported + importing.known, None)
@@ -98,62 +87,99 @@ def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress
     return ImportReport(importing.imported, importing.known)
 
 
-def _batched(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
-    batch: list[_Row] = []
-    size = 0
+class _Batch:
+    """Rows on their way in, by columns: thousands of objects would keep the garbage collector busy."""
+
+    def __init__(self) -> None:
+        self.drafts = Drafts()
+        self.parents: list[str | None] = []
+
+
+def _batched(store: Store, rows: Iterable[ImportRow]) -> Iterator[_Batch]:
+    batch, size = _Batch(), 0
     for row in rows:
-        batch.append(row)
-        size += row.draft.encoded.size
-        if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES:
+        draft = _drafted(store, row)
+        batch.drafts.add(draft)
+        batch.parents.append(row.parent_id)
+        size += draft.encoded.size
+        if len(batch.parents) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield batch
-            batch, size = [], 0
-    if batch:
+            batch, size = _Batch(), 0
+    if batch.parents:
         yield batch
 
 
 class _Places:
-    """Where the messages of one batch and their parents are. Rows that follow one another go into the log together."""
+    """Where the messages of one batch and their parents are. Those that follow one another go into the log together."""
 
-    def __init__(self, write: Write, batch: list[_Row]) -> None:
+    def __init__(self, write: Write, batch: _Batch) -> None:
         self._write = write
-        self._seqs: dict[str, int] = {}  # what this batch stored: the index may not have it yet
-        self._run: dict[str, _Row] = {}  # what is gathered, each row on the one before
-        self._parent: int | None = None  # that the first of them hangs on
-        self._absent: set[str] = set()  # what need not be looked up
-        if write.session is not None:
-            ids = {row.draft.id for row in batch}
-            ids.update(row.parent_id for row in batch if row.parent_id and not codec.has_surrogate(row.parent_id))
-            self._absent = ids - tree.maybe_known(write.connection, write.session, list(ids))
+        self._batch = batch
+        self._seqs: dict[str, int] = {}  # what this batch stores: the index may not have it yet
+        self._run = Drafts()  # what is gathered, each message on the one before,
+        self._begin = self._end = 0  # and then this stretch of the batch
+        self._last: str | None = None  # the id of the last of them
+        self._above: tuple[int | None, str | None] = None, None  # (seq, id) that the first of them hangs on
+        self._next = write.next_seq
+        self._was_new = write.session is None
+        self._hashes: dict[str, int] = {}
+        self._known: set[int] = set()
+        if write.session is not None:  # all at once
+            ids = dict.fromkeys(batch.drafts.ids)
+            others = set(batch.parents).difference(ids)
+            ids |= {id: None for id in others if id is not None and not codec.has_surrogate(id)}
+            hashes = log.hash_ids(write.session, [*ids])
+            self._hashes.update(zip(ids, hashes, strict=True))
+            self._known = tree.known_hashes(write.connection, hashes)
 
     def seq(self, message_id: str) -> int | None:
         """The seq of a message that is there, `None` when it isn't."""
-        if message_id in self._run:
-            self.flush()
-        if message_id in self._seqs:
-            return self._seqs[message_id]
-        position = None if message_id in self._absent else self._write.find(message_id)
+        seq = self._seqs.get(message_id)
+        if seq is not None or self._was_new:
+            return seq
+        hash = self._hashes.get(message_id)
+        if hash is not None and hash not in self._known:
+            return None
+        position = self._write.find(message_id)
         return None if position is None else position.seq
 
-    def holds(self, message_id: str) -> bool:
-        """Whether a message is there."""
-        return message_id in self._run or self.seq(message_id) is not None
-
-    def add(self, row: _Row) -> bool:
-        """Stores a new row; false when its parent isn't there."""
-        if row.parent_id is None or not self._run or row.parent_id != next(reversed(self._run)):
-            parent = None if row.parent_id is None else self.seq(row.parent_id)
-            if row.parent_id is not None and parent is None:
+    def open(self, message_id: str, parent_id: str | None) -> bool:
+        """Makes a place for a new message; false when its parent isn't there."""
+        if parent_id is None or parent_id != self._last:
+            parent = None if parent_id is None else self.seq(parent_id)
+            if parent is None and parent_id is not None:
                 return False
             self.flush()
-            self._parent = parent
-        self._run[row.draft.id] = row
+            self._above = parent, parent_id
+        self._last = message_id
+        self._seqs[message_id] = self._next
+        self._next += 1
         return True
+
+    def take(self, at: int) -> None:
+        """Puts a message of the batch into the place that was made."""
+        if at != self._end:
+            self._gather()
+            self._begin = at
+        self._end = at + 1
+
+    def put(self, draft: Draft) -> None:
+        """Puts another message there."""
+        self._gather()
+        self._run.add(draft)
+
+    def _gather(self) -> None:
+        self._run.extend(self._batch.drafts[self._begin : self._end])
+        self._begin = self._end
 
     def flush(self) -> None:
         """Logs what is gathered."""
+        self._gather()
         if self._run:
-            self._seqs.update(zip(self._run, _store(self._write, list(self._run.values()), self._parent), strict=True))
-            self._run.clear()
+            hashes = [self._hashes[id] for id in self._run.ids if id in self._hashes]
+            are_known = len(hashes) == len(self._run)  # in a new session none is, nor of what waited
+            _store(self._write, self._run, *self._above, hashes if are_known else None)
+            self._run = Drafts()
 
 
 class _Importing:
@@ -169,42 +195,45 @@ class _Importing:
         self._number = 0
         self._made = False
 
-    def run(self, batch: list[_Row]) -> None:
+    def run(self, batch: _Batch) -> None:
         """Imports a batch in one transaction, and what waited for it."""
         imported, known, waiting = self.imported, self.known, self._waiting
         try:
             with Write(self._store, self._name) as write, write:
                 places = _Places(write, batch)
-                for row in batch:
-                    self._take(write, places, row)
+                for at, (message_id, parent_id) in enumerate(zip(batch.drafts.ids, batch.parents, strict=True)):
+                    if places.seq(message_id) is not None:
+                        self.known += 1
+                    elif places.open(message_id, parent_id):
+                        places.take(at)
+                        self.imported += 1
+                    else:
+                        self._wait(write, batch.drafts[at], parent_id)
+                        continue
+                    if self._waiting:
+                        self._release(write, places, message_id)
                 places.flush()
         except BaseException:
             self.imported, self.known, self._waiting = imported, known, waiting
             raise
 
-    def _take(self, write: Write, places: _Places, row: _Row) -> None:
-        if places.holds(row.draft.id):
-            self.known += 1
-        elif places.add(row):
-            self.imported += 1
-        else:
-            self._wait(write, row)
-            return
-        ready = deque([row])
-        while self._waiting and ready:
-            for released in self._released(write, ready.popleft().draft.id):
-                if places.holds(released.draft.id):
+    def _release(self, write: Write, places: _Places, message_id: str) -> None:
+        """Imports what waits for a message, and what waits for that."""
+        ready = deque([message_id])
+        while ready:
+            parent_id = ready.popleft()
+            for draft in self._released(write, parent_id):
+                if places.seq(draft.id) is not None:
                     self.known += 1
                 else:
-                    places.add(released)
+                    places.open(draft.id, parent_id)
+                    places.put(draft)
                     self.imported += 1
-                ready.append(released)
+                ready.append(draft.id)
 
-    def _wait(self, write: Write, row: _Row) -> None:
-        if codec.has_surrogate(row.parent_id or ""):  # no id is such
-            raise UnknownMessage(
-                [row.draft.id], self._name, f"parents for imported rows, which wait for {row.parent_id!r}"
-            )
+    def _wait(self, write: Write, draft: Draft, parent_id: str | None) -> None:
+        if codec.has_surrogate(parent_id or ""):  # no id is such
+            raise UnknownMessage([draft.id], self._name, f"parents for imported rows, which wait for {parent_id!r}")
         if not self._made:
             write.connection.execute(
                 f"CREATE TEMP TABLE IF NOT EXISTS {self._table} (n INTEGER, part INTEGER, parent TEXT, "
@@ -212,19 +241,19 @@ class _Importing:
             )
             write.connection.execute(f"CREATE INDEX IF NOT EXISTS temp.{self._table}_parent ON {self._table} (parent)")
             self._made = True
-        encoded = row.draft.encoded
+        encoded = draft.encoded
         self._number += 1
         self._waiting += 1
         write.connection.executemany(
             f"INSERT INTO temp.{self._table} VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (self._number, part, row.parent_id, row.draft.created_at, encoded.flags, text)
+                (self._number, part, parent_id, draft.created_at, encoded.flags, text)
                 for part, text in enumerate(deltas.slices(codec.full_text(encoded)))
             ),
         )
 
-    def _released(self, write: Write, parent_id: str) -> list[_Row]:
-        """The rows that wait for a parent, which wait no longer."""
+    def _released(self, write: Write, parent_id: str) -> list[Draft]:
+        """What waits for a parent, and waits no longer."""
         if not self._waiting:
             return []
         rows = fetch(
@@ -237,7 +266,7 @@ class _Importing:
             texts = list(parts)
             _, _, created_at, flags, _ = texts[0]
             message = codec.decode("".join(part[-1] for part in texts), flags)
-            released.append(_Row(self._store.drafting.draft(message, created_at), parent_id))
+            released.append(self._store.drafting.draft(message, created_at))
         self._waiting -= len(released)
         return released
 
@@ -247,7 +276,7 @@ class _Importing:
             return
         with Write(self._store, self._name) as write, write:
             parents = fetch(write.connection, f"SELECT DISTINCT parent FROM temp.{self._table} ORDER BY n")
-            waiting = [row.draft.id for (parent_id,) in parents for row in self._released(write, parent_id)]
+            waiting = [draft.id for (parent_id,) in parents for draft in self._released(write, parent_id)]
         missing = [parent_id for (parent_id,) in parents if parent_id not in set(waiting)]
         wanted = ", ".join(map(repr, missing[:5])) if missing else "each other: they form a circle"
         raise UnknownMessage(waiting, self._name, f"parents for imported rows, which wait for {wanted}")

@@ -55,13 +55,6 @@ def find(connection: Connection, session: int, message_id: str) -> Position | No
     return None if row is None else Position(*row)
 
 
-def maybe_known(connection: Connection, session: int, message_ids: Sequence[str]) -> set[str]:
-    """Those of many ids that the index may hold: the others it doesn't."""
-    hashes = log.hash_ids(session, message_ids)
-    found = known_hashes(connection, hashes)
-    return {message_id for message_id, hash in zip(message_ids, hashes, strict=True) if hash in found}
-
-
 def known_hashes(connection: Connection, hashes: Sequence[int]) -> set[int]:
     """Those of many hashes that the index holds."""
     look = "SELECT i.hash FROM carray(?) c CROSS JOIN identity i ON i.hash = c.value"

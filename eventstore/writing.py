@@ -108,9 +108,14 @@ class Write:
         seq, session, back = self._place()
         return Envelope(seq, session, back, type, self.now, **fields)
 
+    @property
+    def next_seq(self) -> int:
+        """The seq of the next event."""
+        return self._last + 1
+
     def _place(self) -> tuple[int, int, int]:
         """(seq, session, back) of the session's next event. The first one gives the session its number."""
-        seq, session = self._last + 1, self.session
+        seq, session = self.next_seq, self.session
         if session is None:
             self.session = session = seq
             log.add_session(self.connection, session, self.name)

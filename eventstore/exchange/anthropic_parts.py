@@ -14,10 +14,11 @@ What a block says beside that comes along as provider metadata under the format'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from eventstore.exchange.tools import Call, Part, Result, Said, data_part
+from eventstore.exchange.ui_parts import text_parts
 from eventstore.exchange.values import object_of, usable, without
 
 
@@ -30,14 +31,16 @@ def blocks_of(content: Any) -> list[Any]:
 
 def is_call(block: Any) -> bool:
     """Whether a block calls a tool."""
-    kind = object_of(block).get("type")
-    return isinstance(kind, str) and kind.endswith("tool_use") and usable(block.get("name")) and usable(block.get("id"))
+    return _is(block, "tool_use") and usable(block.get("name")) and usable(block.get("id"))
 
 
 def is_result(block: Any) -> bool:
     """Whether a block is a tool's result."""
-    kind = object_of(block).get("type")
-    return isinstance(kind, str) and kind.endswith("tool_result") and usable(block.get("tool_use_id"))
+    return _is(block, "tool_result") and usable(block.get("tool_use_id"))
+
+
+def _is(block: Any, kind: str) -> bool:
+    return isinstance(block, dict) and isinstance(found := block.get("type"), str) and found.endswith(kind)
 
 
 def said_by(blocks: Sequence[Any], format: str) -> list[Said]:
@@ -71,25 +74,22 @@ def _result(block: dict[str, Any], format: str) -> Result:
     return Result(block["tool_use_id"], block.get("content"), alone, failed is True, said)
 
 
-def _plain(block: Any, format: str) -> Iterator[Part]:
-    """The part of a block that is neither a call nor a result."""
+def _plain(block: Any, format: str) -> list[Part]:
+    """The part of a block that is neither a call nor a result; none of an empty text."""
     if isinstance(block, str):
-        if block:
-            yield {"type": "text", "text": block}
-        return
+        return text_parts(block)
     kind = object_of(block).get("type")
     if kind == "text" and isinstance(block.get("text"), str):
-        if block["text"]:
-            yield _with_rest({"type": "text", "text": block["text"]}, block, ("type", "text"), format)
-    elif kind == "thinking" and isinstance(block.get("thinking"), str):
+        parts = text_parts(block["text"])
+        return [_with_rest(part, block, ("type", "text"), format) for part in parts]
+    if kind == "thinking" and isinstance(block.get("thinking"), str):
         part = {"type": "reasoning", "text": block["thinking"]}
         if isinstance(block.get("signature"), str):
             part["providerMetadata"] = {"anthropic": {"signature": block["signature"]}}
-        yield _with_rest(part, block, ("type", "thinking", "signature"), format)
-    elif kind in ("image", "document") and (file := _file(block)) is not None:
-        yield _with_rest(file, block, ("type", "source"), format)
-    else:
-        yield data_part(format, kind if usable(kind) else "part", block)
+        return [_with_rest(part, block, ("type", "thinking", "signature"), format)]
+    if kind in ("image", "document") and (file := _file(block)) is not None:
+        return [_with_rest(file, block, ("type", "source"), format)]
+    return [data_part(format, kind if usable(kind) else "part", block)]
 
 
 def _with_rest(part: Part, block: dict[str, Any], held: Sequence[str], format: str) -> Part:

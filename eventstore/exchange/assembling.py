@@ -46,7 +46,8 @@ class Told:
 
     `id` and `parent` are the file's own, of whatever type; `parent` is `None` at a root. `content` is JSON that stands
     for what the message says, as far as it doesn't change from one export to the next. `left_out` says why the message
-    isn't kept. `listed` are the ids of its children, where the format lists them.
+    isn't kept. `listed` are the ids of its children, where the format lists them. `place` is where on a spool it is put
+    aside.
     """
 
     id: Any
@@ -58,6 +59,7 @@ class Told:
     created_at: datetime | None = None
     left_out: str | None = None
     listed: Sequence[str] = ()
+    place: int = 0
 
 
 def told_by_nesting(
@@ -100,7 +102,6 @@ class Assembly:
         self._previous: str | None = None
         self._derived = Identities()
         self._spool = spool
-        self._places: dict[str, int] = {}  # where on the spool
 
     def add(self, told: Told) -> str | None:
         """Takes the next message, under its id or one that it gets; `None` if it is there already."""
@@ -126,8 +127,7 @@ class Assembly:
     def _put(self, key: str, told: Told) -> None:
         self.told[key] = told
         if self._spool is not None:
-            self._places[key] = len(self._spool)
-            self._spool.append((told.said, told.content, told.metadata))
+            told.place = self._spool.append((told.said, told.content, told.metadata))
             told.said, told.content, told.metadata = (), None, None
 
     def say(self, key: str, said: Sequence[Said]) -> None:
@@ -146,10 +146,10 @@ class Assembly:
 
     def words(self, key: str) -> Words:
         """What the message `key` says."""
-        if self._spool is not None:
-            found: Words = self._spool[self._places[key]]
-            return found
         told = self.told[key]
+        if self._spool is not None:
+            found: Words = self._spool[told.place]
+            return found
         return told.said, told.content, told.metadata
 
     def _derive(self, parent: str | None, content: Any) -> str:
@@ -178,11 +178,11 @@ class Assembly:
         """The conversation of these messages, see `assemble`."""
         told = self.told
         forest = Forest.of(self._parents, {key: each.listed for key, each in told.items() if each.listed})
-        kept = [key for key in forest.order if told[key].left_out is None]
+        standing = forest.standing(key for key in forest.order if told[key].left_out is None)
         times = {key: each.created_at for key, each in told.items() if each.created_at}
         asked = {key for key, each in told.items() if each.role == "user" and key not in self.results}
         pairs = pair(forest.order, forest.parents, self.calls, self.results, asked)
-        rows, hung = forest.plant(kept, times, otherwise or EPOCH, _Messages(self, pairs).message)
+        rows, hung = forest.plant(standing, times, otherwise or EPOCH, _Messages(self, pairs).message)
         notes = [*skipped, *self.notes, *forest.skipped, *pairs.skipped]
         notes += [(f"message {key!r}", why) for key in forest.order if (why := told[key].left_out) is not None]
         shown = self._previous if current is PREVIOUS else current
@@ -192,7 +192,7 @@ class Assembly:
             session_id,
             metadata,
             rows,
-            forest.standing(kept).get(shown) if isinstance(shown, str) else None,
+            standing.get(shown) if isinstance(shown, str) else None,
             tuple(notes),
             elsewhere=forest.missing(hung),
             digest=digest,
@@ -233,12 +233,14 @@ class _Messages:
         """The message `key`."""
         said, _, metadata = self.assembly.words(key)
         role = self.assembly.told[key].role
-        message = {"id": key, "role": role if usable(role) else "unknown", "parts": self._parts(key, said)}
+        has_tools = key in self.assembly.calls or key in self.assembly.results
+        parts = self._woven(key, said) if has_tools else [*said]
+        message = {"id": key, "role": role if usable(role) else "unknown", "parts": parts}
         if metadata is not None and metadata != {}:
             message["metadata"] = metadata
         return message
 
-    def _parts(self, key: str, said: Sequence[Said]) -> list[Part]:
+    def _woven(self, key: str, said: Sequence[Said]) -> list[Part]:
         calls, results = self.assembly.calls.get(key, ()), self.assembly.results.get(key, ())
         answered: list[int | Part | None] = []
         for number in range(len(results)):

@@ -51,6 +51,7 @@ from eventstore.exchange.conversation import (
     nearest,
     order_parents_first,
     rehang,
+    standing_for,
 )
 from eventstore.exchange.elements import BOM, first_keys, read_elements
 from eventstore.exchange.tools import subtree_ends
@@ -156,13 +157,14 @@ def _conversations(found: Mapping[str, Any], place: str, keep_hidden: bool, dige
     order, parents, skipped = _tree(found["mapping"])
     nodes = _messages(order, found["mapping"], skipped)
     _pair(order, parents, nodes)
-    kept: dict[str, str] = {}
+    kept: list[str] = []
     for key, node in nodes.items():
         if node.left_out is None or keep_hidden:
-            kept[key] = key
+            kept.append(key)
         else:
             skipped.append((f"message {key!r}", node.left_out))
-    hung = rehang(order, parents, kept)
+    standing = standing_for(order, parents, kept)
+    hung = rehang(parents, standing)
     times = nearest(order, parents, {key: node.time for key, node in nodes.items() if node.time})
     otherwise = time_of(found.get("create_time")) or time_of(found.get("update_time")) or EPOCH
     current = found.get("current_node")
@@ -173,7 +175,7 @@ def _conversations(found: Mapping[str, Any], place: str, keep_hidden: bool, dige
             ImportRow(nodes[key].to_message(), parent_id=hung[key], created_at=times.get(key, otherwise))
             for key in kept
         ),
-        nearest(order, parents, kept).get(current) if isinstance(current, str) else None,
+        standing.get(current) if isinstance(current, str) else None,
         tuple(skipped),
         digest=digest,
     )

@@ -112,7 +112,7 @@ class Transcript:
 
     def _describe(self, value: Mapping[str, Any]) -> None:
         for key in self._unsaid:
-            if isinstance(value.get(key), str):
+            if key in value and isinstance(value[key], str):
                 self.shared[key] = value[key]
                 self._unsaid = tuple(other for other in self._unsaid if other != key)
         kind = str(value.get("type"))
@@ -166,12 +166,13 @@ def transcripts(paths: Sequence[str | os.PathLike[str]], files: Sequence[Rows]) 
         session, _ = first_session(path)
         for line in rows:
             value = line.value
-            if is_row(value) and usable(value.get("sessionId")):
+            fits = is_row(value)
+            if fits and usable(value.get("sessionId")):
                 session = value["sessionId"]
             transcript = found.get(session)
             if transcript is None:
                 transcript = found[session] = Transcript(session, files)
-            if line.fault is None and is_row(value):
+            if fits:
                 transcript.add(value, (number, line.at))
                 continue
             what, why = line.skipped()

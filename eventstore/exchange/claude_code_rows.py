@@ -20,8 +20,8 @@ SPOKEN: Final = ("user", "assistant")
 SHARED: Final = ("cwd", "gitBranch", "version", "userType", "entrypoint", "sessionKind", "slug")
 """Fields that nearly all rows of a session have in common: said once, of the session."""
 
-_HELD: Final = ("uuid", "parentUuid", "sessionId", "type", "timestamp", "message")
-_HELD_OF_MESSAGE: Final = ("role", "content", "model", "type")
+_HELD: Final = frozenset(("uuid", "parentUuid", "sessionId", "type", "timestamp", "message"))
+_HELD_OF_MESSAGE: Final = frozenset(("role", "content", "model", "type"))
 Place: TypeAlias = tuple[int, int]
 """(number of the file, place of the row in it)."""
 
@@ -76,14 +76,14 @@ class Row:
     def _speak(self, value: Mapping[str, Any]) -> None:
         blocks = blocks_of(value["message"].get("content"))
         role, answer = value["message"].get("role"), value["message"].get("id")
-        self.calls = tuple(block["id"] for block in blocks if is_call(block))
-        self.results = tuple(block["tool_use_id"] for block in blocks if is_result(block))
+        self.calls = tuple([block["id"] for block in blocks if is_call(block)])
+        self.results = tuple([block["tool_use_id"] for block in blocks if is_result(block)])
         self.role = str(role) if usable(role) else self.kind
         if self.results and len(self.results) == len(blocks) and self.role == "user":
             self.role = "tool"
         if self.role == "assistant":
             self.answer = _name(answer)
-        self.empty = all(_says_nothing(block) for block in blocks)
+        self.empty = all(map(_says_nothing, blocks))
         self.summarizes = value.get("isCompactSummary") is True
 
     @property
@@ -113,7 +113,7 @@ def about(value: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]
     rest = {
         key: item
         for key, item in value.items()
-        if key not in _HELD and (item or not is_nothing(item)) and not (key in shared and shared[key] == item)
+        if key not in _HELD and not (key in shared and shared[key] == item) and (item or not is_nothing(item))
     }
     if rest.get("isSidechain") is False:
         del rest["isSidechain"]

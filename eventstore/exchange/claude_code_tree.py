@@ -12,7 +12,7 @@ from eventstore.exchange.claude_code_files import LeafSummary, Transcript
 from eventstore.exchange.claude_code_rows import FORMAT, Row, about
 from eventstore.exchange.conversation import Conversation, Skipped, Summary
 from eventstore.exchange.planting import Forest
-from eventstore.exchange.tools import Call, Pairs, Part, pair, woven
+from eventstore.exchange.tools import Call, Pairs, Part, Said, pair, woven
 from eventstore.exchange.values import EPOCH, object_of
 
 
@@ -43,17 +43,19 @@ class _Building:
         self.pairs = pair(
             forest.order,
             forest.parents,
-            {id: row.calls for id, row in self.rows.items()},
-            {id: row.results for id, row in self.rows.items()},
+            {id: row.calls for id, row in self.rows.items() if row.calls},
+            {id: row.results for id, row in self.rows.items() if row.results},
             {id for id, row in self.rows.items() if row.asks},
         )
-        kept = {id for id, rows in self.pieces.items() if any(not self.rows[row].empty for row in rows)}
+        empty = {id for id, row in self.rows.items() if row.empty}
+        kept = {id for id, rows in self.pieces.items() if not empty.issuperset(rows)}
         standing = forest.standing(kept)
-        kept |= {id for id, row in self.rows.items() if row.summarizes and row.role and id not in standing}
-        standing = forest.standing(kept)
-        self.pieces |= {id: [id] for id in kept if id not in self.pieces}
+        if more := {id for id, row in self.rows.items() if row.summarizes and row.role and id not in standing}:
+            kept |= more
+            standing = forest.standing(kept)
+            self.pieces |= {id: [id] for id in more}
         times = {id: row.time for id, row in self.rows.items() if row.time}
-        rows, hung = forest.plant(kept, times, min(times.values(), default=EPOCH), self._message)
+        rows, hung = forest.plant(standing, times, min(times.values(), default=EPOCH), self._message)
         summaries = list(self._summaries(compacting, standing, hung, forest))
         skipped = [*self.transcript.skipped, *self.skipped, *forest.skipped, *self.pairs.skipped]
         spoken = [id for id, row in self.rows.items() if row.role and row.side is None]
@@ -141,29 +143,32 @@ class _Building:
     # ---- messages
 
     def _message(self, id: str) -> dict[str, Any]:
-        values = [self.transcript.value(self.rows[piece].place) for piece in self.pieces[id]]
-        blocks = [block for value in values for block in blocks_of(value["message"].get("content"))]
+        pieces, said = self.pieces[id], list[Said]()
         metadata: dict[str, Any] = {}
         rest: dict[str, Any] = {}
-        for value in values:
-            if isinstance(model := value["message"].get("model"), str):
+        for piece in pieces:
+            value = self.transcript.value(self.rows[piece].place)
+            message = value["message"]
+            said += said_by(blocks_of(message.get("content")), FORMAT)
+            if isinstance(model := message.get("model"), str):
                 metadata["model"] = model
             rest |= about(value, self.transcript.shared)
-        if len(values) > 1:
-            rest["rows"] = self.pieces[id]
-        parts = woven(said_by(blocks, FORMAT), *self._tools(id))
-        return {"id": id, "role": self.rows[id].role, "parts": parts, "metadata": {**metadata, FORMAT: rest}}
+        if len(pieces) > 1:
+            rest["rows"] = pieces
+        metadata[FORMAT] = rest
+        return {"id": id, "role": self.rows[id].role, "parts": woven(said, *self._tools(id)), "metadata": metadata}
 
     def _tools(self, id: str) -> tuple[list[str], list[int | Part | None]]:
         """The calls and results of all rows of a message, numbered through, as `woven` takes them."""
-        if not any(self.rows[piece].calls or self.rows[piece].results for piece in self.pieces[id]):
+        pieces = [row for row in map(self.rows.__getitem__, self.pieces[id]) if row.calls or row.results]
+        if not pieces:
             return [], []
-        calls = [(piece, n) for piece in self.pieces[id] for n in range(len(self.rows[piece].calls))]
+        calls = [(row.id, n) for row in pieces for n in range(len(row.calls))]
         numbers = {place: number for number, place in enumerate(calls)}
         answered: list[int | Part | None] = []
-        for piece in self.pieces[id]:
-            for n in range(len(self.rows[piece].results)):
-                call = self.pairs.calls.get((piece, n))
+        for row in pieces:
+            for n in range(len(row.results)):
+                call = self.pairs.calls.get((row.id, n))
                 if call is None or call in numbers:
                     answered.append(None if call is None else numbers[call])
                 else:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar, overload
 
 import attrs
@@ -84,6 +85,10 @@ class MadeRows(Sequence[ImportRow]):
     def __iter__(self) -> Iterator[ImportRow]:
         return map(self._make, self.ids)
 
+    def where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
+        """Those whose ids are wanted."""
+        return map(self._make, filter(wanted, self.ids))
+
 
 @attrs.frozen
 class Conversation:
@@ -114,7 +119,7 @@ class Conversation:
     def rows_where(self, wanted: Callable[[str], bool]) -> Iterator[ImportRow]:
         """The rows of the messages whose ids are wanted, in order."""
         if isinstance(self.rows, MadeRows):
-            return (self.rows[at] for at, id in enumerate(self.rows.ids) if wanted(id))
+            return self.rows.where(wanted)
         return (row for row in self.rows if wanted(row.message["id"]))
 
 
@@ -142,7 +147,7 @@ def mend_parents(
     usable parent of its own: the parent field wins.
     """
     mended, notes = _with_known_parents(parents, children)
-    position = {node: (mended[node] == parents[node], index) for index, node in enumerate(parents)}
+    position: dict[str, tuple[bool, int]] = {}  # made where there is a cycle
     reached_from: dict[str, str] = {}
     for start in parents:
         node: str | None = start
@@ -150,6 +155,7 @@ def mend_parents(
             reached_from[node] = start
             node = mended[node]
         if node is not None and reached_from[node] == start:  # this walk came back to itself
+            position = position or {node: (mended[node] == parents[node], at) for at, node in enumerate(parents)}
             first = min(_cycle(node, mended), key=position.__getitem__)
             notes.append((f"parent of {first!r}", "it is its own ancestor: made a root"))
             mended[first] = None
@@ -191,38 +197,43 @@ def order_parents_first(parents: Mapping[str, str | None], children: Mapping[str
     Siblings that their parent doesn't list follow the others, in the file's order. A listed node that hangs elsewhere
     is not repeated.
     """
-    below: dict[str | None, dict[str, None]] = {}
+    below: dict[str | None, list[str]] = {}
     for node, listed in children.items():
-        below[node] = {child: None for child in listed if child in parents and parents[child] == node}
+        below[node] = [child for child in dict.fromkeys(listed) if child in parents and parents[child] == node]
+    placed = {*chain.from_iterable(below.values())}
     for node, parent in parents.items():
-        below.setdefault(parent, {}).setdefault(node)
+        if node not in placed:
+            below.setdefault(parent, []).append(node)
     order: list[str] = []
-    waiting = [*reversed(below.get(None, {}))]
+    waiting = below.get(None, [])[::-1]
     while waiting:
         node = waiting.pop()
         order.append(node)
-        waiting.extend(reversed(below.get(node, {})))
+        if node in below:
+            waiting += reversed(below[node])
     return order
 
 
 def nearest(order: Sequence[str], parents: Mapping[str, str | None], own: Mapping[str, T]) -> dict[str, T]:
     """Each node's own value, or else that of its nearest ancestor that has one; nodes without either are left out."""
     found: dict[str, T] = {}
-    for node in order:
-        parent = parents[node]
+    for node in order if own else ():
         if node in own:
             found[node] = own[node]
-        elif parent is not None and parent in found:
+        elif (parent := parents[node]) is not None and parent in found:
             found[node] = found[parent]
     return found
 
 
-def rehang(order: Sequence[str], parents: Mapping[str, str | None], kept: Iterable[str]) -> dict[str, str | None]:
-    """The parent of each kept node among the kept ones: its nearest kept ancestor, or `None`. In `order`."""
-    standing = nearest(order, parents, {node: node for node in kept})
-    result: dict[str, str | None] = {}
-    for node in order:
-        if standing.get(node) == node:
-            parent = parents[node]
-            result[node] = None if parent is None else standing.get(parent)
-    return result
+def standing_for(order: Sequence[str], parents: Mapping[str, str | None], kept: Iterable[str]) -> dict[str, str]:
+    """For each node itself if it is kept, or its nearest kept ancestor."""
+    return nearest(order, parents, {node: node for node in kept})
+
+
+def rehang(parents: Mapping[str, str | None], standing: Mapping[str, str]) -> dict[str, str | None]:
+    """The parent of each kept node among the kept ones: its nearest kept ancestor, or `None`. In their order."""
+    return {
+        node: None if (parent := parents[node]) is None else standing.get(parent)
+        for node, itself in standing.items()
+        if node == itself
+    }

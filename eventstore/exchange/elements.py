@@ -4,7 +4,7 @@ Memory holds the element at hand and little more, whatever the size of the file;
 file read, to tell a fault from a piece that is still to come. What can't be read is an `InvalidExport` with its line,
 raised when it is reached: the elements before it have been given by then.
 
-Python's own decoder is used, since large integers and lone surrogates must come through unchanged. NaN, infinities and
+Python's own decoder is used wherever large integers or lone surrogates must come through unchanged. NaN, infinities and
 numbers beyond a double are not JSON that any store could give back, and are refused.
 """
 
@@ -18,9 +18,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-import attrs
+import orjson
 
 from eventstore.exchange.conversation import InvalidExport
 from eventstore.exchange.sources import opened
@@ -54,14 +54,21 @@ def _finite(digits: str) -> float:
 DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_refuse)
 
 
-def decoded(text: str) -> Any:
+_LONG = b"0" * 19  # digits of an integer that may not fit 64 bits: orjson makes a float of it
+_AS_DIGITS = bytes(ord("0") if chr(code).isdecimal() else ord(" ") for code in range(128)).ljust(256)
+
+
+def decoded(text: bytes) -> Any:
     """The value of a text that is JSON and nothing else. Raises `ValueError` and `RecursionError`."""
-    value, end = DECODER.raw_decode(text)
-    return value if end == len(text) else DECODER.decode(text)  # which says what is wrong
+    if _LONG not in text.translate(_AS_DIGITS):
+        try:
+            return orjson.loads(text)
+        except ValueError:  # half of a surrogate pair, or a fault, which Python's own decoder names
+            pass
+    return DECODER.decode(text.decode())
 
 
-@attrs.frozen
-class Element:
+class Element(NamedTuple):
     """A value, the line (from 1) that it begins on, and the digest of its text."""
 
     value: Any

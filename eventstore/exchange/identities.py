@@ -9,7 +9,6 @@ time of the export, say) isn't content.
 
 from __future__ import annotations
 
-from collections import Counter
 from hashlib import blake2b
 from typing import Any
 
@@ -22,13 +21,13 @@ class Identities:
     """The ids of one conversation. Each call is one message; ask in the file's order."""
 
     def __init__(self) -> None:
-        self._given: Counter[str] = Counter()
+        self._given: dict[str, int] = {}  # how often each
 
     def derive(self, follows: str | None, content: Any) -> str:
         """The id of a message with this content (JSON) that comes behind the message `follows`, or first."""
         known = content_id(follows, content)
-        before = self._given[known]
-        self._given[known] += 1
+        before = self._given.get(known, 0)
+        self._given[known] = before + 1
         return known if not before else _digest([known, before])
 
 

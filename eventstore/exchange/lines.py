@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
-from typing import Any, BinaryIO, Final, Self
-
-import attrs
+from typing import Any, BinaryIO, Final, NamedTuple, Self
 
 from eventstore import strict
 from eventstore.exchange.conversation import Skipped
@@ -22,11 +21,10 @@ from eventstore.exchange.sources import BUFFER, opened
 RECENT: Final = 8
 
 
-@attrs.frozen
-class Line:
+class Line(NamedTuple):
     """A line that isn't blank: its number (from 1), where it begins in the file, and its value or its `fault`.
 
-    `text` is all that is on it.
+    `text` is all that is on it, `end` where the next one begins.
     """
 
     number: int
@@ -34,6 +32,7 @@ class Line:
     value: Any
     fault: str | None = None
     text: bytes = b""
+    end: int = 0
 
     def digest(self) -> str:
         """The digest of its text."""
@@ -53,6 +52,7 @@ class Lines:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = path
         self._file: BinaryIO | None = None
+        self._is_elsewhere = False  # than behind the line that was read last
         self._recent: dict[int, Any] = {}  # values that were read lately: a call, while its result is made
 
     @contextmanager
@@ -66,7 +66,11 @@ class Lines:
 
     def __iter__(self) -> Iterator[Line]:
         assert self._file is not None, "lines are read inside `open()`"
-        return read_lines(self._file)
+        for line in read_lines(self._file):
+            self._is_elsewhere = False
+            yield line
+            if self._is_elsewhere:
+                self._file.seek(line.end)
 
     def value(self, at: int) -> Any:
         """The value of the line that begins at `at`, which came without a fault. It isn't to be changed."""
@@ -76,6 +80,7 @@ class Lines:
                     value = _value_at(file, at)
             else:
                 value = _value_at(self._file, at)
+                self._is_elsewhere = True
             if len(self._recent) >= RECENT:
                 del self._recent[next(iter(self._recent))]
             self._recent[at] = value
@@ -83,23 +88,15 @@ class Lines:
 
 
 def read_lines(file: BinaryIO) -> Iterator[Line]:
-    """The lines of a file, from where it stands. Reading other places of it in between disturbs nothing."""
-    at, number = file.tell(), 0
-    while True:
-        file.seek(at)
-        for data in iter(lambda: file.readline(LARGEST), b""):
-            here, number = at, number + 1
-            at += len(data)
-            if len(data) == LARGEST and not data.endswith(b"\n"):
-                at += _skip_line(file)
-                yield Line(number, here, None, f"it is longer than {LARGEST} bytes")
-                continue
-            if (said := data.removeprefix(BOM if here == 0 else b"").strip()) != b"":
-                yield _line(number, here, said, torn=not data.endswith(b"\n"))
-                if file.tell() != at:
-                    break
-        else:
-            return
+    """The lines of a file, from where it stands."""
+    end = file.tell()
+    for number, data in enumerate(iter(partial(file.readline, LARGEST), b""), 1):
+        at, end = end, end + len(data)
+        if len(data) == LARGEST and not data.endswith(b"\n"):
+            end += _skip_line(file)
+            yield Line(number, at, None, f"it is longer than {LARGEST} bytes", b"", end)
+        elif said := data.removeprefix(BOM if at == 0 else b"").strip():
+            yield _line(number, at, end, said, torn=not data.endswith(b"\n"))
 
 
 def _skip_line(file: BinaryIO) -> int:
@@ -114,15 +111,15 @@ def _skip_line(file: BinaryIO) -> int:
 
 def _value_at(file: BinaryIO, at: int) -> Any:
     file.seek(at)
-    return decoded(file.readline().removeprefix(BOM if at == 0 else b"").decode().strip())
+    return decoded(file.readline().removeprefix(BOM if at == 0 else b"").strip())
 
 
-def _line(number: int, at: int, said: bytes, *, torn: bool) -> Line:
+def _line(number: int, at: int, end: int, said: bytes, *, torn: bool) -> Line:
     try:
-        value = decoded(said.decode())
+        value = decoded(said)
     except (ValueError, RecursionError) as error:
         how = "it is torn: the file ends inside it" if torn else "it is damaged"
-        return Line(number, at, None, f"{how} ({error})")
+        return Line(number, at, None, f"{how} ({error})", b"", end)
     if said.count(b"[") + said.count(b"{") > strict.MAX_DEPTH // 2 and strict.too_deep([[[[[[[[value]]]]]]]]):
-        return Line(number, at, None, f"it is nested deeper than {strict.MAX_DEPTH} levels")
-    return Line(number, at, value, None, said)
+        return Line(number, at, None, f"it is nested deeper than {strict.MAX_DEPTH} levels", b"", end)
+    return Line(number, at, value, None, said, end)

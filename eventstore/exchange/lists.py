@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from hashlib import blake2b
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -160,8 +160,7 @@ def read_lists(
         yield Listed({}, (), "the file", skipped)
 
 
-@attrs.frozen
-class Value:
+class Value(NamedTuple):
     """A value of a file: where it lies, and the digest of its text."""
 
     where: str

@@ -162,10 +162,12 @@ class _Reading:
         kept = {id for id, entry in self.entries.items() if entry.role and not entry.empty}
         standing = forest.standing(kept)
         covered = {each.id: self._last_covered(each, forest, standing) for each in self.compactions}
-        kept |= {each.id for each in self.compactions if covered[each.id] is None and each.text.strip()}
+        if more := {each.id for each in self.compactions if covered[each.id] is None and each.text.strip()}:
+            kept |= more
+            standing = forest.standing(kept)
         times = {id: entry.time for id, entry in self.entries.items() if entry.time}
         otherwise = time_of_text(self.header.get("timestamp")) or min(times.values(), default=EPOCH)
-        rows, hung = forest.plant(kept, times, otherwise, self._message)
+        rows, hung = forest.plant(standing, times, otherwise, self._message)
         roots = forest.roots(hung)
         summaries = [
             Summary(roots[last], last, each.text, times.get(each.id, otherwise))
@@ -177,7 +179,7 @@ class _Reading:
             f"{FORMAT}:{id if usable(id) else next(iter(rows.ids), 'empty')}",
             self._about(),
             rows,
-            forest.standing(kept).get(next(reversed(self.entries), "")),
+            standing.get(next(reversed(self.entries), "")),
             (*self.skipped, *forest.skipped, *self.pairs.skipped, *self._left_out(kept)),
             tuple(summaries),
             forest.missing(hung),

@@ -7,7 +7,7 @@ are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from eventstore.exchange.conversation import (
     nearest,
     order_parents_first,
     rehang,
+    standing_for,
 )
 from eventstore.reports import ImportRow
 
@@ -47,7 +48,7 @@ class Forest:
 
     def standing(self, kept: Iterable[str]) -> dict[str, str]:
         """For each node itself if it is kept, or its nearest kept ancestor."""
-        return nearest(self.order, self.parents, {node: node for node in kept})
+        return standing_for(self.order, self.parents, kept)
 
     def missing(self, hung: Mapping[str, str | None]) -> dict[str, str]:
         """Kept roots whose parent isn't there, though they or what they hung on named one: root -> that parent."""
@@ -62,10 +63,10 @@ class Forest:
         return roots
 
     def plant(
-        self, kept: Collection[str], times: Mapping[str, datetime], otherwise: datetime, make: Make
+        self, standing: Mapping[str, str], times: Mapping[str, datetime], otherwise: datetime, make: Make
     ) -> tuple[MadeRows, dict[str, str | None]]:
-        """The rows of the kept nodes, and the parent of each among them."""
-        hung = rehang(self.order, self.parents, kept)
+        """The rows of the kept nodes, which are `standing`, and the parent of each among them."""
+        hung = rehang(self.parents, standing)
         known = nearest(self.order, self.parents, times)
 
         def row(node: str) -> ImportRow:

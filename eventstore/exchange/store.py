@@ -13,7 +13,7 @@ replaced by the export's when its stored parts are the beginning of the export's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import attrs
@@ -124,10 +124,14 @@ def _mark(info: SessionInfo, digest: str) -> dict[str, Any]:
 
 
 def _new(conversation: Conversation, held: Mapping[str, MessageInfo]) -> Iterator[ImportRow]:
-    elsewhere = conversation.elsewhere
-    for row in conversation.rows_where(lambda message_id: message_id not in held):
-        parent = elsewhere.get(row.message["id"]) if elsewhere else None
-        yield row if parent not in held else attrs.evolve(row, parent_id=parent)
+    rows = conversation.rows_where(lambda message_id: message_id not in held)
+    return map(partial(_hung, conversation.elsewhere, held), rows) if conversation.elsewhere else rows
+
+
+def _hung(elsewhere: Mapping[str, str], held: Mapping[str, MessageInfo], row: ImportRow) -> ImportRow:
+    """A row, which hangs on a message that only the session has, where it is one of those."""
+    parent = elsewhere.get(row.message["id"])
+    return row if parent not in held else attrs.evolve(row, parent_id=parent)
 
 
 def _grow(session: Session, conversation: Conversation, held: Mapping[str, MessageInfo]) -> None:

@@ -14,7 +14,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def usable(name: object) -> bool:
     """Whether a store takes `name` as an id or a role."""
-    return isinstance(name, str) and name != "" and not has_surrogate(name)
+    return isinstance(name, str) and name != "" and (name.isascii() or not has_surrogate(name))
 
 
 def time_of(seconds: object) -> datetime | None:

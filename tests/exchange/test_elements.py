@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from eventstore.exchange import elements
 from eventstore.exchange.conversation import InvalidExport
-from eventstore.exchange.elements import Element, first_keys, read_elements
+from eventstore.exchange.elements import DECODER, Element, decoded, first_keys, read_elements
 from tests.exchange.mappings import JSON
 
 
@@ -49,6 +50,31 @@ def test_any_array_comes_back_element_by_element_whatever_the_chunks(
     lines = [element.line for element in read]
     assert lines == sorted(lines)
     assert all(1 <= line <= text.count("\n") + 1 for line in lines)
+
+
+NUMBERS = st.integers() | st.integers(2**63 - 2, 2**64 + 2) | st.integers(-(2**64), -(2**63) + 2)
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec=None)), JSON | NUMBERS | st.floats(allow_nan=False, allow_infinity=False)
+    )
+)
+def test_a_line_reads_as_pythons_own_decoder_reads_it(value: dict[str, Any]) -> None:
+    """Integers over 64 bits and halves of surrogate pairs too."""
+    text = json.dumps(value)
+    assert repr(decoded(text.encode())) == repr(json.loads(text))
+
+
+@given(st.text(st.sampled_from('{}[]":,0123456789.-+eE naulltrue\\'), max_size=30))
+def test_a_fault_in_a_line_is_named_by_pythons_own_decoder(text: str) -> None:
+    try:
+        expected = repr(DECODER.decode(text))
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            decoded(text.encode())
+    else:
+        assert repr(decoded(text.encode())) == expected
 
 
 @given(value=JSON.filter(lambda value: not isinstance(value, list)), chunk=st.integers(1, 40))

@@ -8,7 +8,14 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventstore.exchange.conversation import InvalidExport, mend_parents, nearest, order_parents_first, rehang
+from eventstore.exchange.conversation import (
+    InvalidExport,
+    mend_parents,
+    nearest,
+    order_parents_first,
+    rehang,
+    standing_for,
+)
 from tests.exchange.mappings import KEYS
 
 parent_maps = st.dictionaries(st.sampled_from(KEYS), st.none() | st.sampled_from([*KEYS, "never written"]))
@@ -62,7 +69,7 @@ def test_the_order_holds_every_node_once_and_siblings_as_listed(
 def test_rehung_nodes_hang_on_their_nearest_kept_ancestor(parents: dict[str, str | None], kept: set[str]) -> None:
     mended, _ = mend_parents(parents, {})
     order = order_parents_first(mended, {})
-    hung = rehang(order, mended, kept)
+    hung = rehang(mended, standing_for(order, mended, kept))
     assert list(hung) == [node for node in order if node in kept]
     for node, parent in hung.items():
         assert parent == next((ancestor for ancestor in climbs(node, mended) if ancestor in kept), None)
@@ -109,7 +116,7 @@ def test_deep_and_wide_trees_take_linear_time_and_no_recursion() -> None:
         mended, _ = mend_parents(parents, children)
         order = order_parents_first(mended, children)
         assert len(order) == size
-        assert len(rehang(order, mended, order[1::2])) == size // 2
+        assert len(rehang(mended, standing_for(order, mended, order[1::2]))) == size // 2
     assert time.process_time() - began < 10  # less than one; quadratic work would take minutes
 
 

@@ -176,8 +176,10 @@ def test_drafts_by_columns_are_a_sequence() -> None:
     drafts = Drafts.of(each)
     assert [*drafts] == each
     assert drafts[1] == each[1]
-    assert drafts[:1] == each[:1]
-    assert len(drafts) == 2
+    assert [*drafts[:1]] == each[:1]
+    drafts.extend(drafts[1:])
+    assert [*drafts] == [*each, each[1]]
+    assert len(drafts) == 3
     assert not Drafts()
     assert Drafts.of(drafts) is drafts
 
