@@ -8,9 +8,7 @@ the conversation was stored.
 from __future__ import annotations
 
 import errno
-import io
 import pickle
-import shutil
 import tempfile
 import weakref
 from array import array
@@ -30,9 +28,10 @@ class Spool:
     """A list that is only added to. What it holds is pickled: a value that comes back is a copy."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = io.BytesIO()
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix=_PREFIX)  # noqa: SIM115 - closed below
         self._ends = array("q", [0])
         self._at_end = True
+        weakref.finalize(self, _close, self._file)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -45,20 +44,10 @@ class Spool:
                 self._file.seek(self._ends[-1])
                 self._at_end = True
             self._file.write(data)
-            end = self._ends[-1] + len(data)
-            if self._ends[-1] <= IN_MEMORY < end:
-                self._move()
         except OSError as error:
             raise _ours(error) from error
-        self._ends.append(end)
+        self._ends.append(self._ends[-1] + len(data))
         return len(self._ends) - 2
-
-    def _move(self) -> None:
-        """Goes on in a temporary file."""
-        held, self._file = self._file, tempfile.TemporaryFile(prefix=_PREFIX)  # noqa: SIM115 - closed below
-        weakref.finalize(self, _close, self._file)
-        held.seek(0)
-        shutil.copyfileobj(held, self._file)
 
     def __getitem__(self, at: int) -> Any:
         """The value that was added as the `at`-th, from 0."""
