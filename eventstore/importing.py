@@ -22,7 +22,7 @@ from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
 from eventstore.events import Imported
 from eventstore.reports import ImportReport, ImportRow
 from eventstore.store import Store
-from eventstore.types import AppendResult, MessageLike, Progress, check_aware
+from eventstore.types import AppendResult, MessageLike, Progress, check_aware, check_progress
 from eventstore.writing import Write
 
 BATCH_ROWS = 1_000
@@ -82,6 +82,9 @@ def _store(write: Write, run: list[_Row], parent: int | None) -> range:
 def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress: Progress | None) -> ImportReport:
     """Stores any number of messages as given. What was committed stays, whatever comes after it."""
     store.database.check_writable()
+    if isinstance(rows, ImportRow) or not isinstance(rows, Iterable):
+        raise InvalidArgument(f"rows must be an iterable of ImportRow values, not {rows!r:.200}: put one in a list")
+    check_progress(progress)
     importing = _Importing(store, name)
     try:
         for batch in _batched(_checked(store, row) for row in rows):

@@ -12,7 +12,7 @@ from eventstore.driver import Connection
 from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
-from eventstore.types import Handle, Message, RecentHistory
+from eventstore.types import Handle, Message, RecentHistory, check_flag
 
 TREE_WINDOW = 500
 
@@ -78,6 +78,8 @@ class ReadableSession(Handle):
         compacted: bool = True,
     ) -> Iterator[list[Message]]:
         """As `history`, in lists of at most `batch_size` messages and `max_batch_bytes` stored bytes, never empty."""
+        check_flag("newest_first", newest_first)
+        check_flag("compacted", compacted)
         return history.batches(
             self._read,
             self.session_id,
@@ -98,6 +100,8 @@ class ReadableSession(Handle):
         before: str | None = None,
     ) -> list[Message]:
         """A whole path in one list, of one state. `history` reads a long one without holding it in memory."""
+        check_flag("newest_first", newest_first)
+        check_flag("compacted", compacted)
         with self._read() as connection:
             return history.get_history(
                 connection, self.session_id, leaf_id, before, newest_first=newest_first, compacted=compacted
@@ -120,6 +124,7 @@ class ReadableSession(Handle):
             history.check_limit("max_bytes", max_bytes, None)  # below 0 is no room: the newest alone
         if max_messages is not None:
             history.check_limit("max_messages", max_messages, 1)
+        check_flag("compacted", compacted)
         with self._read() as connection:
             return history.get_recent_history(
                 connection,
@@ -142,6 +147,7 @@ class ReadableSession(Handle):
 
     def token_estimate(self, *, leaf_id: str | None = None, compacted: bool = True) -> int:
         """The tokens of a path, by the estimates stamped on its messages, without reading content."""
+        check_flag("compacted", compacted)
         with self._read() as connection:
             path = paths.find_path(connection, self.session_id, leaf_id)
             return 0 if path is None else self._source.totals.of(connection, path, compacted=compacted)[1]

@@ -25,7 +25,7 @@ from eventstore.listeners import Subscription
 from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.store import Store
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 
 logger = logging.getLogger("eventstore")
 
@@ -241,10 +241,9 @@ class AsyncStore:
         return await target.run_write(call)
 
     def on_loop(self, progress: Progress | None) -> Progress | None:
-        """A hook, to be called from a thread and run on the loop."""
-        if progress is None:
-            return None
-        return partial(self.calls.loop.call_from_thread, progress)
+        """A hook, to be called from a thread and run on the loop. Raises `InvalidArgument` for what is none."""
+        check_progress(progress, allow_async=True)
+        return None if progress is None else partial(self.calls.loop.call_from_thread, progress)
 
     # ---- the feed
 
