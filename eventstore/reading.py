@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from eventstore import hints, history, paths, reads, tree
 from eventstore.driver import Connection
-from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
+from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES, Read
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
 from eventstore.types import Handle, Message, RecentHistory, check_flag
@@ -24,6 +24,9 @@ class Source(Protocol):
 
     def read_session(self, name: str) -> AbstractContextManager[Connection]:
         """A connection that shows one state of a session."""
+
+    def lasting_read(self, name: str) -> Read:
+        """As `read_session`, for what is read in steps."""
 
     def position(self, connection: Connection) -> int:
         """The seq that this state is of."""
@@ -81,7 +84,7 @@ class ReadableSession(Handle):
         check_flag("newest_first", newest_first)
         check_flag("compacted", compacted)
         return history.batches(
-            self._read,
+            self._source.lasting_read(self.session_id),
             self.session_id,
             leaf_id,
             before,
@@ -187,18 +190,19 @@ class ReadableSession(Handle):
 
     def tree(self) -> Iterator[hints.MessageInfo]:
         """The infos of every message that there is at the call, parents before their children. No content is read."""
-        with self._read() as connection:
+        read = self._source.lasting_read(self.session_id)
+        with read() as connection:
             session = paths.find_session(connection, self.session_id)
             chains = [] if session is None else tree.chains(connection, session)
             upto = self._source.position(connection)
-        return self._tree(chains, upto)
+        return self._tree(read, chains, upto)
 
-    def _tree(self, chains: list[int], upto: int) -> Iterator[hints.MessageInfo]:
+    def _tree(self, read: Read, chains: list[int], upto: int) -> Iterator[hints.MessageInfo]:
         from eventstore import overviews
 
         after = Position(0, 0)
         while True:
-            with self._read() as connection:
+            with read() as connection:
                 found = overviews.next_infos(connection, chains, after, upto, TREE_WINDOW)
             if not found:
                 return
