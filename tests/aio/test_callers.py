@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from eventstore import AsyncSessions, DamagedStore, EventStoreError, ImportRow, importing
+from eventstore import AsyncSessions, DamagedStore, EventStoreError, ImportRow, InvalidArgument, importing
 from tests.aio.face import LOOPS, run_on
 from tests.aio.kit import Kit
 from tests.unit.talk import message
 
 SECONDS = 10
 on_both = pytest.mark.parametrize("loop", LOOPS)
+
+
+WRONG: tuple[Any, ...] = ("x", 0, [])
 
 
 class Struck(BaseException):
@@ -98,6 +101,20 @@ def test_progress_that_awaits_the_same_store_ends(loop: str, place: str, tmp_pat
     async def main() -> None:
         for number, act in enumerate(ACTS.values()):
             await one(act, tmp_path / str(number))
+
+    run_on(loop, main)
+
+
+@on_both
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+def test_a_progress_that_is_none_is_refused(loop: str, tmp_path: Path, told: Told) -> None:
+    async def main() -> None:
+        async with AsyncSessions(tmp_path / "store.db") as store:
+            await store.session().append_message(message("a"))
+            for wrong in WRONG:
+                with pytest.raises(InvalidArgument, match="progress must be a function"):
+                    await told(store, tmp_path, wrong)
+            assert await store.latest_seq() == 1
 
     run_on(loop, main)
 

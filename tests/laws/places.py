@@ -6,6 +6,7 @@ A new place gets its line here, and with it all laws of `test_callers`.
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,6 +72,12 @@ def _file(world: World) -> CallersFile:
 
 def _import_file(world: World) -> object:
     return list(files.import_file(world.sessions, world.exported(), world.here))
+
+
+def _import_messages(world: World) -> object:
+    path = world.new_path()
+    path.write_text(json.dumps([message(world.new()) for _ in range(5)]))
+    return list(files.import_file(world.sessions, path, world.here))
 
 
 def _hearing(subscribe: Callable[[World], Any]) -> Callable[[World], None]:
@@ -213,6 +220,7 @@ PLACES: dict[str, Place] = {
     "progress: import many": Place(lambda w: w.session.import_messages(w.rows(), progress=w.here), keeps=True),
     "given: import_messages": Place(lambda w: w.session.import_messages(w.each(w.rows())), keeps=True),
     "progress: import_file": Place(_import_file, keeps=True),
+    "progress: import_file of another format": Place(_import_messages, keeps=True),
     "write: export": Place(lambda w: jsonl.export(w.sessions, [w.session.session_id], _file(w))),
     "a compact function": Place(lambda w: _compacting(w, w.giving(CompactResult("m1", "m2", "they met")))),
     "summarize": Place(lambda w: _summarizing(w, w.giving("they met")), keeps=True),
