@@ -17,7 +17,7 @@ from eventstore import driver, log, opening, pages
 from eventstore.driver import Connection
 from eventstore.errors import CannotOpen, InvalidArgument, StoreFull
 from eventstore.store import Store
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 
 STEP_PAGES = 1_000
 _BESIDE = ("-wal", "-journal", "-shm")  # files that SQLite would take for a part of the copy
@@ -25,6 +25,7 @@ _BESIDE = ("-wal", "-journal", "-shm")  # files that SQLite would take for a par
 
 def backup(store: Store, target: str, progress: Progress | None) -> None:
     """Copies the store into the new file `target`. Raises `CannotOpen`, `StoreFull` and `InvalidArgument`."""
+    check_progress(progress)
     store.database.check_outside("backup()")
     database = store.database
     source, state = (None, database.private()) if database.in_memory else (database.path, store.read())

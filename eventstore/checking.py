@@ -12,7 +12,7 @@ from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.fold import Fold
 from eventstore.reports import VerifyReport
 from eventstore.store import Store
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 
 REPORT_EVERY = 1_000
 SHOWN = 5  # differing rows named per table
@@ -20,6 +20,7 @@ SHOWN = 5  # differing rows named per table
 
 def rebuild(store: Store, progress: Progress | None) -> None:
     """Drops the read tables and replays the log into new ones, in one transaction."""
+    check_progress(progress)
     store.check_idle()
     with store.transaction() as connection, driver.translated(store.database.path):
         store.at_work = store.database.depth
@@ -45,6 +46,7 @@ def _report(progress: Progress | None, done: int, total: int) -> None:
 
 def verify(store: Store, progress: Progress | None) -> VerifyReport:
     """Everything that is wrong with the file, as far as SQLite, the fold and the digests can see."""
+    check_progress(progress)
     with store.database.private() as connection:
         problems: list[str] = []
         for check in (_integrity, lambda c: _replay(c, progress), bodies.check, index.check):

@@ -55,6 +55,9 @@ def store_result(store: Store, name: str, result: object, since: int) -> Compact
 def _check(given: CompactResult) -> None:
     if not isinstance(given.summary, str) or not given.summary.strip():
         raise InvalidCompaction(f"a summary must be a text that isn't blank, not {given.summary!r:.200}")
+    for end in ("from_message_id", "to_message_id"):
+        if not isinstance(getattr(given, end), str):
+            raise paths.no_id(getattr(given, end), end)
 
 
 def _store(

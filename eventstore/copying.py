@@ -23,7 +23,7 @@ from eventstore.log import Envelope
 from eventstore.reports import ImportReport
 from eventstore.segments import shown_on, stretches_of
 from eventstore.store import Store
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 from eventstore.writing import Write
 
 REPORT_EVERY = 1_000  # steps between two calls of progress
@@ -264,6 +264,7 @@ def copy_session(
     source: Store, name: str, target: Store, target_name: str, leaf_id: str | None, progress: Progress | None
 ) -> ImportReport:
     """Copies a session, or one path of it, into an empty session, whole or not at all."""
+    check_progress(progress)
     with source.read() as connection:
         session = paths.find_session(connection, name)
         given: Iterable[Step] = () if session is None else steps(connection, session)

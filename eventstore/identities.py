@@ -20,7 +20,9 @@ _INSERT_TOGETHER = "INSERT OR FAIL INTO identity VALUES" + ",".join(f"(?{n + 3},
 
 
 def add_run(connection: Connection, hashes: Sequence[int], seqs: range, chain: int) -> None:
-    """Adds the hashed ids of messages that follow one another in one chain."""
+    """Adds the hashed ids of messages that follow one another in one chain. Raises `RuntimeError` if one lacks."""
+    if len(hashes) != len(seqs):
+        raise RuntimeError(f"{len(hashes)} ids were hashed of {len(seqs)} messages")
     end = len(hashes) // TOGETHER * TOGETHER
     each = iter(hashes[:end])
     connection.executemany(_INSERT_TOGETHER, zip(seqs[:end:TOGETHER], repeat(chain), *[each] * TOGETHER, strict=False))

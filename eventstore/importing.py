@@ -20,7 +20,7 @@ from eventstore.errors import EventStoreError, InvalidArgument, UnknownMessage
 from eventstore.events import Imported
 from eventstore.reports import ImportReport, ImportRow
 from eventstore.store import Store
-from eventstore.types import AppendResult, MessageLike, Progress, check_aware
+from eventstore.types import AppendResult, MessageLike, Progress, check_aware, check_progress
 from eventstore.writing import Write
 
 BATCH_ROWS = 1_000
@@ -71,6 +71,9 @@ def _store(
 def import_messages(store: Store, name: str, rows: Iterable[ImportRow], progress: Progress | None) -> ImportReport:
     """Stores any number of messages as given. What was committed stays, whatever comes after it."""
     store.database.check_writable()
+    if isinstance(rows, ImportRow) or not isinstance(rows, Iterable):
+        raise InvalidArgument(f"rows must be an iterable of ImportRow values, not {rows!r:.200}: put one in a list")
+    check_progress(progress)
     importing = _Importing(store, name)
     try:
         for batch in _batched(store, rows):

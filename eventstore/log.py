@@ -91,7 +91,12 @@ class Run(NamedTuple):
         return range(self.begin.seq, self.begin.seq + len(self.ids))
 
     def rows(self) -> Iterator[Row]:
-        """As the table takes them, made one by one: all at once they keep the garbage collector busy."""
+        """As the table takes them, made one by one: all at once they keep the garbage collector busy.
+
+        Raises `RuntimeError` for columns of different lengths: beside what repeats for ever, `zip` can't tell.
+        """
+        if len(set(map(len, self[1:]))) != 1:
+            raise RuntimeError(f"a run of {len(self.ids)} messages has columns of {[*map(len, self[1:])]}")
         seqs, (_, session, back, type, recorded_at, parent, touch) = self.seqs, self.begin
         return zip(
             seqs, repeat(session), chain((back,), repeat(1)), repeat(type), repeat(recorded_at), self.ids, repeat(None),

@@ -20,7 +20,7 @@ from eventstore.messages import Stretch
 from eventstore.opening import MEMORY
 from eventstore.shape import Shape, shape_of
 from eventstore.store import Store
-from eventstore.types import JsonReady, Message, Progress
+from eventstore.types import JsonReady, Message, Progress, check_progress
 
 WINDOW = 100  # messages read at once for their models
 
@@ -87,6 +87,7 @@ class StoreStats(JsonReady):
 
 def measure_session(store: Store, name: str, progress: Progress | None = None) -> SessionStats:
     """The numbers of one session. Raises `InvalidArgument` for one that isn't listed. Its messages are read."""
+    check_progress(progress)
     with store.read() as connection:
         session = paths.find_session(connection, name)
         head = None if session is None else heads.load(connection, session)

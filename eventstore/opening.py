@@ -15,6 +15,7 @@ from eventstore import driver, pages, schema
 from eventstore.codec import has_surrogate
 from eventstore.driver import Connection, fetch_one
 from eventstore.errors import CannotOpen, InvalidArgument, NewerStore, NotAStore, ReadOnlyStore, StoreBusy
+from eventstore.types import check_flag
 
 MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
@@ -69,12 +70,17 @@ def check_options(
         raise InvalidArgument(f"durability must be 'full' or 'normal', not {durability!r}")
     if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout < 1_000_000:
         raise InvalidArgument(f"busy_timeout must be a number of seconds, 0 or more; not {busy_timeout!r}")
+    check_flag("read_only", read_only)
     if read_only and retain is not None:
         raise InvalidArgument("retain changes the file, and read_only=True doesn't: leave one out")
 
 
 def check_file(path: str, *, must_exist: bool) -> None:
     """Refuses what can be refused without touching the file: a missing folder, another kind of file, a newer store."""
+    if path == MEMORY:
+        raise CannotOpen(
+            "a store in memory begins empty, so it can't be opened with read_only=True: name a file, or leave that out"
+        )
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise CannotOpen(f"{path}: its folder doesn't exist, or can't be entered; create it, or check its mode")
     if os.path.isdir(path):

@@ -8,6 +8,7 @@ from eventstore import clock, deleting, heads, overviews
 from eventstore.errors import InvalidArgument
 from eventstore.infos import SessionInfo
 from eventstore.store import Store
+from eventstore.types import check_flag
 
 _MICROSECOND = timedelta(microseconds=1)
 _BEFORE_ALL = -(2**62)  # a time that SQLite can hold, and that nothing was written before
@@ -20,6 +21,7 @@ def prune(store: Store, idle_for: timedelta, dry_run: bool) -> list[SessionInfo]
     """
     if not isinstance(idle_for, timedelta) or idle_for < timedelta():
         raise InvalidArgument(f"idle_for must be a timedelta of 0 or more, timedelta(days=90) say; not {idle_for!r}")
+    check_flag("dry_run", dry_run)
     if not dry_run:
         store.database.check_writable()
     since = max(clock.now() - idle_for // _MICROSECOND, _BEFORE_ALL)

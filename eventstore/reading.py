@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from eventstore import hints, history, paths, reads, tree
 from eventstore.driver import Connection
-from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES
+from eventstore.history import WINDOW_BYTES, WINDOW_MESSAGES, Read
 from eventstore.totals import PathTotals
 from eventstore.tree import Position
-from eventstore.types import Handle, Message, RecentHistory
+from eventstore.types import Handle, Message, RecentHistory, check_flag
 
 TREE_WINDOW = 500
 
@@ -24,6 +24,9 @@ class Source(Protocol):
 
     def read_session(self, name: str) -> AbstractContextManager[Connection]:
         """A connection that shows one state of a session."""
+
+    def lasting_read(self, name: str) -> Read:
+        """As `read_session`, for what is read in steps."""
 
     def position(self, connection: Connection) -> int:
         """The seq that this state is of."""
@@ -78,8 +81,10 @@ class ReadableSession(Handle):
         compacted: bool = True,
     ) -> Iterator[list[Message]]:
         """As `history`, in lists of at most `batch_size` messages and `max_batch_bytes` stored bytes, never empty."""
+        check_flag("newest_first", newest_first)
+        check_flag("compacted", compacted)
         return history.batches(
-            self._read,
+            self._source.lasting_read(self.session_id),
             self.session_id,
             leaf_id,
             before,
@@ -98,6 +103,8 @@ class ReadableSession(Handle):
         before: str | None = None,
     ) -> list[Message]:
         """A whole path in one list, of one state. `history` reads a long one without holding it in memory."""
+        check_flag("newest_first", newest_first)
+        check_flag("compacted", compacted)
         with self._read() as connection:
             return history.get_history(
                 connection, self.session_id, leaf_id, before, newest_first=newest_first, compacted=compacted
@@ -120,6 +127,7 @@ class ReadableSession(Handle):
             history.check_limit("max_bytes", max_bytes, None)  # below 0 is no room: the newest alone
         if max_messages is not None:
             history.check_limit("max_messages", max_messages, 1)
+        check_flag("compacted", compacted)
         with self._read() as connection:
             return history.get_recent_history(
                 connection,
@@ -142,6 +150,7 @@ class ReadableSession(Handle):
 
     def token_estimate(self, *, leaf_id: str | None = None, compacted: bool = True) -> int:
         """The tokens of a path, by the estimates stamped on its messages, without reading content."""
+        check_flag("compacted", compacted)
         with self._read() as connection:
             path = paths.find_path(connection, self.session_id, leaf_id)
             return 0 if path is None else self._source.totals.of(connection, path, compacted=compacted)[1]
@@ -181,18 +190,19 @@ class ReadableSession(Handle):
 
     def tree(self) -> Iterator[hints.MessageInfo]:
         """The infos of every message that there is at the call, parents before their children. No content is read."""
-        with self._read() as connection:
+        read = self._source.lasting_read(self.session_id)
+        with read() as connection:
             session = paths.find_session(connection, self.session_id)
             chains = [] if session is None else tree.chains(connection, session)
             upto = self._source.position(connection)
-        return self._tree(chains, upto)
+        return self._tree(read, chains, upto)
 
-    def _tree(self, chains: list[int], upto: int) -> Iterator[hints.MessageInfo]:
+    def _tree(self, read: Read, chains: list[int], upto: int) -> Iterator[hints.MessageInfo]:
         from eventstore import overviews
 
         after = Position(0, 0)
         while True:
-            with self._read() as connection:
+            with read() as connection:
                 found = overviews.next_infos(connection, chains, after, upto, TREE_WINDOW)
             if not found:
                 return

@@ -22,7 +22,7 @@ from eventstore.errors import CannotOpen, DamagedStore, EventStoreError, NotASto
 from eventstore.mending import Mender
 from eventstore.reports import RecoveryReport
 from eventstore.salvaging import Salvage
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 
 REPORT_EVERY = 1_000
 STEP_BYTES = 64 * 1024  # copied at once: so much is lost around a spot that the disk can't read
@@ -42,6 +42,7 @@ def recover(
     what can't be vouched for reads as erased. Raises `CannotOpen` and what is below it, `StoreFull`, and
     `InvalidArgument`. `progress` counts events.
     """
+    check_progress(progress)
     source, target = opening.store_name(source), opening.file_name(target)
     if not os.path.isfile(source):
         raise CannotOpen(f"{source}: there is no such file to recover; name the damaged one")

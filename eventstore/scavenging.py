@@ -15,7 +15,7 @@ from eventstore import bodies, driver, linking, log
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.store import Store
 from eventstore.tree import ENDLESS
-from eventstore.types import Progress
+from eventstore.types import Progress, check_flag, check_progress
 
 WINDOW_EVENTS = 20_000  # looked through at a time
 BATCH_EVENTS = 200  # whose bodies go in one transaction,
@@ -28,6 +28,8 @@ LONGEST_PAUSE = 0.02  # seconds between two transactions; shorter ones are follo
 
 def scavenge(store: Store, vacuum: bool, progress: Progress | None) -> int:
     """Takes away every body that isn't the current one of something, and returns how many there were."""
+    check_flag("vacuum", vacuum)
+    check_progress(progress)
     store.database.check_outside("scavenge()")
     with store.transaction() as connection:  # also says whether it may be written
         log.set_setting(connection, "retain", "current")

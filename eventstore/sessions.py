@@ -121,10 +121,11 @@ class Sessions(Handle):
     def _list_sessions(self, prefix: str, limit: int) -> Iterator[hints.SessionInfo]:
         from eventstore import overviews
 
-        with self._store.read() as connection:
+        read = self._store.lasting_read()
+        with read() as connection:
             listed = heads.listed(connection, prefix, ENDLESS, limit)
         for start in range(0, len(listed), LIST_WINDOW):
-            with self._store.read() as connection:
+            with read() as connection:
                 found = overviews.list_sessions(connection, listed[start : start + LIST_WINDOW])
             yield from found
 

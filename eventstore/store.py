@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eventstore import feed, log
@@ -19,6 +20,7 @@ from eventstore.driver import Connection
 from eventstore.errors import InvalidArgument
 from eventstore.feed import Feed
 from eventstore.heads import KeptHeads
+from eventstore.history import Read
 from eventstore.totals import PathTotals
 
 if TYPE_CHECKING:
@@ -56,6 +58,18 @@ class GrowingTexts:
         self._texts.clear()
 
 
+class Scope:
+    """An open transaction, or savepoint, in which a read began that goes on in steps."""
+
+    def __init__(self, outer: Scope | None) -> None:
+        self._outer = outer
+        self.undone = False
+
+    def is_undone(self) -> bool:
+        """Whether it was rolled back, or one that it was released into."""
+        return self.undone or (self._outer is not None and self._outer.is_undone())
+
+
 class Store:
     """One open store, inside. `Sessions` is its face."""
 
@@ -74,6 +88,7 @@ class Store:
         self.growing = GrowingTexts()
         self._pending: list[Event | int] = []  # what the open transaction will emit
         self._marks: list[tuple[int, int]] = []  # (events pending, newest logged) that each open savepoint found
+        self._scopes: list[Scope] = []  # of the open transactions, as far as a read that goes on began in them
         self._logged = 0  # the newest seq that the open transaction logged
         self.at_work = 0  # how deep in the open transaction a write is at work; 0: none is
         self.impatient: int | None = None  # the thread whose writes don't wait for others
@@ -92,6 +107,23 @@ class Store:
     def read(self) -> AbstractContextManager[Connection]:
         """A connection that shows one state."""
         return self.database.read()
+
+    def lasting_read(self, _name: str = "") -> Read:
+        """`read`, for what is read in steps. Where the transaction that it begins in is rolled back, it raises
+        `InvalidArgument` from then on: the numbers that it would go on with may be given to others by then."""
+        depth = self.database.depth
+        if not depth:
+            return self.read
+        while len(self._scopes) < depth:
+            self._scopes.append(Scope(self._scopes[-1] if self._scopes else None))
+        return partial(self._read_on, self._scopes[depth - 1])
+
+    def _read_on(self, scope: Scope) -> AbstractContextManager[Connection]:
+        if scope.is_undone():
+            raise InvalidArgument(
+                "this iterator was begun inside a transaction() that was rolled back since: begin it again"
+            )
+        return self.read()
 
     def read_session(self, name: str) -> AbstractContextManager[Connection]:
         """As `read`: the file holds every session."""
@@ -114,6 +146,7 @@ class Store:
         `patience` seconds at most, and `busy_timeout` where none are given."""
         outer = self.database.depth
         if outer:
+            del self._scopes[outer:]  # of savepoints that are over
             self._marks[outer - 1 :] = [(len(self._pending), self._logged)]  # in place of those that are over
             return self.database.begin(patience)
         if self.impatient is not None and self.impatient == threading.get_ident():
@@ -191,6 +224,7 @@ class Store:
         if self._growing:
             self._grown.__dict__.setdefault("names", {}).update(self._growing)
             self._growing.clear()
+        self._scopes.clear()
         self._settled = True
 
     def grew(self, name: str) -> None:
@@ -214,6 +248,9 @@ class Store:
             self.at_work = 0
         pending, self._logged = self._marks[depth - 1] if 0 < depth <= len(self._marks) else (0, 0)
         del self._pending[pending:]
+        for scope in self._scopes[depth:]:
+            scope.undone = True
+        del self._scopes[depth:]
         self.heads.forget()
         self.totals.roll_back()
         self.growing.forget()

@@ -57,6 +57,8 @@ def create_compact_function(
     check_limit("keep_recent_tokens", keep_recent_tokens, 0)
     if not callable(summarize):
         raise InvalidArgument(f"summarize is a callable from a prompt to a summary, not {summarize!r}")
+    if not callable(count_tokens):
+        raise InvalidArgument(f"count_tokens must be a function from a message to a number, not {count_tokens!r}")
 
     if is_async(summarize):
         write = cast(Callable[[str], Awaitable[str]], summarize)
@@ -110,7 +112,7 @@ def plan_compaction(
     covered = messages[start:end]
     if all(is_overlay_id(message["id"]) for message in covered):
         return None
-    target = max(LEAST_SUMMARY, sum([count_tokens(message) for message in covered]) // SUMMARY_SHARE)
+    target = max(LEAST_SUMMARY, sum([_tokens(count_tokens, message) for message in covered]) // SUMMARY_SHARE)
     return Plan(covered[0]["id"], covered[-1]["id"], build_prompt(covered, target))
 
 
@@ -118,11 +120,18 @@ def _recent_start(messages: Sequence[Message], budget: int, count_tokens: Callab
     """The index of the first message of the recent tail."""
     index = len(messages)
     while index > 0:
-        budget -= count_tokens(messages[index - 1])
+        budget -= _tokens(count_tokens, messages[index - 1])
         if budget < 0 and len(messages) - index >= KEPT_LAST:
             break
         index -= 1
     return index
+
+
+def _tokens(count_tokens: Callable[[Message], int], message: Message) -> int:
+    tokens = count_tokens(message)
+    if not isinstance(tokens, (int, float)):
+        raise InvalidArgument(f"count_tokens must return a number, not {tokens!r}")
+    return tokens
 
 
 # ---- calls and results

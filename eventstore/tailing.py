@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from eventstore import log, replay
 from eventstore.errors import EventStoreError, InvalidArgument, StoreBusy, StoreClosed
+from eventstore.history import Read
 from eventstore.listeners import Listener, Subscription
 from eventstore.troubles import report
 
@@ -32,19 +33,20 @@ def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
         raise InvalidArgument(f"{name} must be a number of seconds, {least}; not {value!r}")
 
 
-def _read(store: Store, session: Session | None, after: int, upto: int) -> Iterator[Event]:
+def _read(read: Read, session: Session | None, after: int, upto: int) -> Iterator[Event]:
     """The events of a session or (`None`) of all with after < seq <= upto."""
     if session is None:
-        return replay.read_store(store.read, after, upto)
-    return replay.read_session(store.read, session.session_id, after, upto)
+        return replay.read_store(read, after, upto)
+    return replay.read_session(read, session.session_id, after, upto)
 
 
 def events(store: Store, session: Session | None, after: int) -> Iterator[Event]:
     """The events that the log holds now with `seq` above `after`."""
     replay.check_cursor(after)
-    with store.read() as connection:
+    read = store.lasting_read()
+    with read() as connection:
         upto = log.latest_seq(connection)
-    return _read(store, session, after, upto)
+    return _read(read, session, after, upto)
 
 
 def subscribe(store: Store, session: Session | None, listener: Listener, after: int | None) -> Subscription:
@@ -53,7 +55,7 @@ def subscribe(store: Store, session: Session | None, listener: Listener, after: 
     if after is None:
         return store.feed.subscribe(listener, session, None)
     replay.check_cursor(after)
-    subscription = store.feed.subscribe(listener, session, lambda upto: _read(store, session, after, upto))
+    subscription = store.feed.subscribe(listener, session, lambda upto: _read(store.read, session, after, upto))
     store.compact_due()  # the listener may have appended
     return subscription
 
@@ -77,7 +79,7 @@ def _tail(store: Store, session: Session | None, after: int, interval: float, ti
         try:
             upto = store.committed_seq()
             if upto > after:
-                for event in _read(store, session, after, upto):
+                for event in _read(store.read, session, after, upto):
                     yield event
                     after = event.seq
                     idle_since = time.monotonic()

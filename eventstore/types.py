@@ -104,6 +104,24 @@ class Handle:
         )
 
 
+def check_flag(name: str, given: object) -> None:
+    """Raises `InvalidArgument` for what is neither `True` nor `False`: any text is true, "no" too."""
+    if given is not True and given is not False:
+        raise InvalidArgument(f"{name} must be True or False, not {given!r}")
+
+
+def check_progress(given: object, *, allow_async: bool = False) -> None:
+    """Raises `InvalidArgument` for what can't be called with progress; nothing awaits a coroutine function's."""
+    if given is None:
+        return
+    if not callable(given):
+        raise InvalidArgument(f"progress must be a function of what is done and of how much there is, not {given!r}")
+    from inspect import iscoroutinefunction  # takes long to import
+
+    if not allow_async and iscoroutinefunction(given):
+        raise InvalidArgument(f"progress must be a plain function: this store awaits none, and not {given!r}")
+
+
 def check_aware(name: str, when: datetime) -> datetime:
     """`when` in UTC. Raises `InvalidArgument` for a naive datetime or anything else."""
     if type(when) is datetime and when.tzinfo is UTC:

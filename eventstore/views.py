@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +17,7 @@ from eventstore import driver, heads, log, overviews, schema
 from eventstore.driver import Connection, fetch, fetch_one
 from eventstore.errors import EventStoreError, StoreClosed
 from eventstore.fold import Fold
-from eventstore.history import check_limit
+from eventstore.history import Read, check_limit
 from eventstore.infos import SessionInfo
 from eventstore.names import check_session_id
 from eventstore.readers import Reader
@@ -102,6 +103,10 @@ class _Past:
     def position(self, connection: Connection) -> int:
         """The seq that the view is of."""
         return self._seq
+
+    def lasting_read(self, name: str) -> Read:
+        """As `read_session`: no transaction is open where a view is made, and none changes what it shows."""
+        return partial(self.read_session, name)
 
     @contextmanager
     def read_session(self, name: str) -> Iterator[Connection]:

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from eventstore.aio.groups import run as run_in_groups
 from eventstore.aio.loops import Loop, Signal
+from eventstore.aio.telling import check_can_wait
 from eventstore.aio.threads import Job, Threads
 from eventstore.errors import StoreClosed
 from eventstore.sessions import Sessions
@@ -52,6 +53,7 @@ class Calls:
     async def my_turn(self) -> None:
         """Waits until no other task's transaction is open, and who came before had their turn. Raises `StoreClosed`
         when the store is by then."""
+        check_can_wait(self._writer)
         if self._line or self._owner is not None:
             await self._wait_in_line()
         self._check_open()
@@ -82,6 +84,7 @@ class Calls:
 
     def write(self, call: Callable[[], R], shared: Store | None = None) -> Awaitable[R]:
         """Runs a call that writes; `shared` is the store if others' writes may share its transaction."""
+        check_can_wait(self._writer)
         if self._owner is None and not self._line and not self.closing:
             return self.loop.run(self._writer, Job(call, shared))
         return self._write_in_turn(call, shared)
@@ -110,6 +113,7 @@ class Calls:
         """Waits until what was called before is done and delivered, and no task's transaction is open. Then nobody but
         a listener can write any more, and what was called meanwhile is done and delivered, too. False when the store
         is closed by then."""
+        check_can_wait(self._writer, self._readers)
         await self._settle(deliver)
         self.closing += 1
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
@@ -19,13 +18,14 @@ from eventstore.aio.feed import AsyncFeed, Receiver
 from eventstore.aio.gathering import Gathering
 from eventstore.aio.iterators import Tail, Windowed, windows
 from eventstore.aio.loops import Signal, current_loop
+from eventstore.aio.telling import on_loop
 from eventstore.errors import EventStoreError, StoreBusy, StoreClosed, StoreForked
 from eventstore.events import Event
 from eventstore.listeners import Subscription
 from eventstore.session import Session
 from eventstore.sessions import Sessions
 from eventstore.store import Store
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 
 logger = logging.getLogger("eventstore")
 
@@ -241,10 +241,9 @@ class AsyncStore:
         return await target.run_write(call)
 
     def on_loop(self, progress: Progress | None) -> Progress | None:
-        """A hook, to be called from a thread and run on the loop."""
-        if progress is None:
-            return None
-        return partial(self.calls.loop.call_from_thread, progress)
+        """A hook, to be called from a thread and run on the loop. Raises `InvalidArgument` for what is none."""
+        check_progress(progress, allow_async=True)
+        return None if progress is None else on_loop(self.calls.loop, progress)
 
     # ---- the feed
 

@@ -177,6 +177,10 @@ class Threads:
             self.begin()
         self._line.put(job)
 
+    def holds(self, thread: threading.Thread) -> bool:
+        """Whether it is one of these."""
+        return thread in self._threads
+
     def is_idle(self) -> bool:
         """Whether all that was handed over is done."""
         return not self._line.unfinished()

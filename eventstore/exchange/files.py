@@ -15,7 +15,7 @@ from eventstore.exchange.sources import Source, found_at
 from eventstore.exchange.store import Noted, store
 from eventstore.reports import ImportReport
 from eventstore.sessions import Sessions
-from eventstore.types import Progress
+from eventstore.types import Progress, check_flag, check_progress
 
 
 def recognise(path: str | os.PathLike[str]) -> str:
@@ -59,6 +59,8 @@ def import_file(
     sense: what was committed stays. In a folder or archive the other files are stored before that.
     """
     jsonl.check_store(sessions)
+    check_flag("reread", reread)
+    check_progress(progress)
     with found_at(path) as found:
         groups, skipped = _groups(found.sources, found.several)
         skipped = [*found.skipped, *skipped]

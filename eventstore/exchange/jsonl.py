@@ -37,7 +37,7 @@ from eventstore.names import check_session_id
 from eventstore.reports import ImportReport
 from eventstore.sessions import Sessions
 from eventstore.store import Store
-from eventstore.types import Progress
+from eventstore.types import Progress, check_progress
 
 __all__ = ["FORMAT", "Exported", "export", "import_file", "read", "recognises"]
 
@@ -71,6 +71,7 @@ def export(
     check_store(sessions)
     if not callable(getattr(file, "write", None)) or isinstance(file, io.TextIOBase):
         raise InvalidArgument(f"file must be one that is open for writing bytes, not {file!r}")
+    check_progress(progress)
     names = _checked(names)
     with sessions._store.read() as connection:
         infos = _listed(connection, names)
@@ -149,6 +150,7 @@ def import_file(
     sense: nothing of the session that it then speaks of was written. `CannotOpen` if it can't be read at all.
     """
     check_store(sessions)
+    check_progress(progress)
     for exported in read(path):
         yield exported.session, _import(sessions, exported, progress)
 

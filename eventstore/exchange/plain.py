@@ -27,7 +27,8 @@ def name_of(path: Any) -> str:
     """A path as text. Raises `InvalidArgument`."""
     try:
         name = os.fsdecode(path)
-    except TypeError:
+        os.fsencode(name)
+    except (TypeError, UnicodeEncodeError):  # half a surrogate pair names nothing
         raise InvalidArgument(f"path must be that of a file, a folder or an archive, not {path!r}") from None
     if not name or "\0" in name:
         raise InvalidArgument(f"path must name a file, a folder or an archive, not {name!r}")

@@ -42,6 +42,34 @@ def test_every_id_of_a_batch_is_in_the_index(size: int, sessions: Sessions, sess
     assert sessions.verify().ok  # what it compares with goes in one by one
 
 
+@pytest.mark.parametrize("column", [name for name in log.Run._fields if name != "begin"])
+def test_a_short_column_loses_no_message_in_silence(
+    sessions: Sessions, session: Session, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    append_run = log.append_run
+
+    def append_short(connection: Any, run: log.Run) -> None:
+        append_run(connection, run._replace(**{column: getattr(run, column)[:-1]}))
+
+    session.append_message(message("first"))
+    monkeypatch.setattr(log, "append_run", append_short)
+    with pytest.raises(RuntimeError, match="columns of"):
+        session.append_messages([message("a"), message("b"), message("c")])
+    assert sessions.latest_seq == 1
+    assert sessions.verify().ok
+
+
+def test_a_short_column_of_hashes_leaves_no_message_unfound(
+    sessions: Sessions, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.append_message(message("first"))
+    hash_ids = log.hash_ids
+    monkeypatch.setattr(log, "hash_ids", lambda key, ids: hash_ids(key, ids)[:-1])
+    with pytest.raises(RuntimeError, match="2 ids were hashed of 3"):
+        session.append_messages([message("a"), message("b"), message("c")])
+    assert sessions.latest_seq == 1
+
+
 def test_a_refused_id_takes_its_batch_with_it(sessions: Sessions, session: Session) -> None:
     session.append_message(message("first"))
     batch = [message(f"m{n}") for n in range(3 * TOGETHER)]

@@ -235,5 +235,5 @@ def test_a_missing_file_is_not_made(path: Path) -> None:
 
 
 def test_memory_has_nothing_to_read() -> None:
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotOpen, match="in memory begins empty"):
         Sessions(":memory:", read_only=True)
