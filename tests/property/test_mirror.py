@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections.positions import WATCHED
-from tests.property.mirror_edits import ANYWHERE, AT_THE_END, HIDDEN, Change, changes
+from projections.positions import WATCHED, id_of
+from tests.property.mirror_edits import ANYWHERE, AT_THE_END, HIDDEN, Change, changes, swap
 from tests.property.mirror_oracle import Owner, Row
 from tests.unit.recorded import Recorded, message
 
@@ -81,6 +81,13 @@ def id_at(rows: list[Any], place: int) -> str:
     return found if isinstance(found, str) else "m0"
 
 
+def is_half_seen(change: Change, rows: list[Any], own: bool) -> bool:
+    """Whether an entry near the end, where each is looked at, is exchanged for one further up, where none is, that the
+    mirror can't know for a message's: the id that goes up counts as new, as of any entry that is exchanged there."""
+    up, near = sorted(place % len(rows) for place in (change.first, change.second)) if rows else (0, 0)
+    return change.edit is swap and up < len(rows) - WATCHED <= near and (own or id_of(rows[up]) is None)
+
+
 @FORMS
 @ENTRIES
 @given(
@@ -97,6 +104,8 @@ def test_edits_of_a_long_list(own: bool, reassigns: bool, steps: list[tuple[Any,
     source, owner = long_list(own, reassigns)
     for edit, events in steps:
         if isinstance(edit, Change):
+            if is_half_seen(edit, owner.rows, own):
+                continue
             touched = [id_at(owner.rows, edit.first), id_at(owner.rows, edit.second)]
             owner.edit(edit)
             touched += [id_at(owner.rows, edit.first), id_at(owner.rows, edit.second)]
