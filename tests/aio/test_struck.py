@@ -180,6 +180,7 @@ class Strike(Interrupt):
 
 
 @on_both
+@pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="CPython 3.12 crashes where several threads trace opcodes")
 def test_a_thread_struck_anywhere_between_calls_answers_all_and_goes_on(loop: str) -> None:
     kit = Kit(loop)
 
