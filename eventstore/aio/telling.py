@@ -15,9 +15,10 @@ from eventstore.types import Progress
 class _Telling:
     """One call of a `progress`."""
 
-    def __init__(self, thread: threading.Thread) -> None:
+    def __init__(self, thread: threading.Thread, outer: _Telling | None) -> None:
         self.thread = thread  # that waits for it
         self.is_over = False
+        self.outer = outer  # that waits for what this tells of
 
 
 _telling: contextvars.ContextVar[_Telling | None] = contextvars.ContextVar("eventstore_telling", default=None)
@@ -26,9 +27,10 @@ _telling: contextvars.ContextVar[_Telling | None] = contextvars.ContextVar("even
 
 def on_loop(loop: Loop, progress: Progress) -> Progress:
     """A function for a thread to call, which calls `progress` on the loop, and awaits it if it can be."""
+    outer = _telling.get()  # a thread has no context of ours
 
     def tell(done: int, total: int | None) -> object:
-        return loop.call_from_thread(_tell, progress, _Telling(threading.current_thread()), done, total)
+        return loop.call_from_thread(_tell, progress, _Telling(threading.current_thread(), outer), done, total)
 
     return tell
 
@@ -45,8 +47,10 @@ async def _tell(progress: Progress, telling: _Telling, done: int, total: int | N
 def check_can_wait(*threads: Threads) -> None:
     """Raises `InvalidArgument` inside a `progress` that one of these threads waits for: neither would ever end."""
     telling = _telling.get()
-    if telling is not None and not telling.is_over and any(each.holds(telling.thread) for each in threads):
-        raise InvalidArgument(
-            "progress can't wait for what waits for the call that it tells of, as a write to the same store does: keep "
-            "what it has to say, and write that when the call has returned"
-        )
+    while telling is not None:
+        if not telling.is_over and any(each.holds(telling.thread) for each in threads):
+            raise InvalidArgument(
+                "progress can't wait for what waits for the call that it tells of, as a write to the same store does: "
+                "keep what it has to say, and write that when the call has returned"
+            )
+        telling = telling.outer

@@ -106,6 +106,41 @@ def test_progress_that_awaits_the_same_store_ends(loop: str, place: str, tmp_pat
 
 
 @on_both
+@pytest.mark.parametrize("told", [TOLD["rebuild"], TOLD["import_messages"]], ids=["rebuild", "import_messages"])
+def test_progress_inside_that_of_another_store_ends(loop: str, tmp_path: Path, told: Told) -> None:
+    """Through any number of stores: the innermost can't wait for the first, and the first goes on."""
+    kit = Kit(loop)
+
+    async def one(depth: int) -> None:
+        stores = [await AsyncSessions(":memory:").open() for _ in range(depth)]
+        for store in stores:
+            await store.session().append_messages([message(f"m{n}") for n in range(4)])
+        refused = 0
+
+        async def progress_of(number: int) -> None:
+            nonlocal refused
+            if number < depth:
+                await told(stores[number], tmp_path, lambda *_: progress_of(number + 1))
+                return
+            for store in stores:
+                with pytest.raises(InvalidArgument, match="has returned"):
+                    await store.session("deep").append_message(message("deep"))
+                refused += 1
+
+        assert not await kit.cancelled_after(SECONDS, lambda: progress_of(0)), "they wait for each other"
+        assert refused >= depth
+        for store in stores:
+            await store.session("after").append_message(message("after"))
+            await store.close()
+
+    async def main() -> None:
+        for depth in (2, 3):
+            await one(depth)
+
+    run_on(loop, main)
+
+
+@on_both
 @pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
 def test_a_progress_that_is_none_is_refused(loop: str, tmp_path: Path, told: Told) -> None:
     async def main() -> None:
