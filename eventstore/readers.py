@@ -8,16 +8,19 @@ file has been written to since.
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
 from eventstore import driver, opening
 from eventstore.driver import Connection
-from eventstore.errors import CannotOpen, StoreBusy
+from eventstore.errors import CannotOpen, StoreBusy, StoreClosed
 
 R = TypeVar("R")
 
+PATIENCE = 0.2  # seconds that a store that is being closed waits for connections that are lent
 IDLE_READERS = 8  # connections kept open for the next read; more are opened when more threads read at once
 
 
@@ -71,6 +74,8 @@ class Readers:
         self._read_only = read_only
         self._closed = False
         self._idle: list[Reader] = []
+        self._open: set[Reader] = set()  # idle or lent
+        self._opening = threading.Lock()
 
     @contextmanager
     def lend(self) -> Iterator[Connection]:
@@ -126,27 +131,50 @@ class Readers:
             raise StoreBusy(f"{self._path}: it was written to while it was read without locks; try again")
 
     def close(self) -> None:
-        """Closes what isn't lent; what is lent is closed when it comes back."""
-        self._closed = True
+        """Closes all connections: what is lent, when it comes back, which is waited for. A connection that reads can't
+        clear the WAL away, so it shouldn't be the file's last one."""
+        with self._opening:
+            self._closed = True
+        until = time.monotonic() + PATIENCE
+        self._close_idle()
+        while self._open and time.monotonic() < until:
+            time.sleep(0.001)
+            self._close_idle()  # it may have come back as the store was being closed
+
+    def _close_idle(self) -> None:
         with ExitStack() as each, suppress(IndexError):  # another thread may take the last one
             while True:
-                each.callback(self._idle.pop().connection.close)
+                each.callback(self._close, self._idle.pop())
 
     def _take(self) -> Reader:
         while True:
             try:
                 reader = self._idle.pop()
             except IndexError:
-                return self.open()
+                return self._new()
             if reader.is_current():
                 return reader
-            reader.connection.close()  # somebody has written, or is about to: what it believes is stale
+            self._close(reader)  # somebody has written, or is about to: what it believes is stale
+
+    def _new(self) -> Reader:
+        with self._opening:
+            if self._closed:
+                raise StoreClosed(f"{self._path} was closed: open it again")
+            reader = self.open()
+            self._open.add(reader)
+            return reader
 
     def _give_back(self, reader: Reader) -> None:
         if self._closed or len(self._idle) >= IDLE_READERS:
-            reader.connection.close()
+            self._close(reader)
         else:
             self._idle.append(reader)
+
+    def _close(self, reader: Reader) -> None:
+        try:
+            reader.connection.close()
+        finally:
+            self._open.discard(reader)
 
     def look(self) -> Seen:
         """What the file looks like now."""
