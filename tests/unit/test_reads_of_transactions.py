@@ -48,6 +48,14 @@ def write(session: Session) -> None:
         session.sessions.session(f"{session.session_id} {number}").append_message(message("m"))
 
 
+def begun(session: Session, read: Any) -> Iterator[Any]:
+    """A read of what is written here, of which one step is done."""
+    write(session)
+    reading_on: Iterator[Any] = read(session)
+    next(reading_on)
+    return reading_on
+
+
 def gives_nothing_more(sessions: Sessions, reading_on: Iterator[Any]) -> None:
     """Also where another session has the numbers of what was undone."""
     write(sessions.session("of others"))
@@ -59,9 +67,7 @@ def gives_nothing_more(sessions: Sessions, reading_on: Iterator[Any]) -> None:
 @every_read
 def test_a_read_of_what_was_rolled_back_gives_nothing_more(sessions: Sessions, read: Any) -> None:
     with undone(sessions):
-        write(sessions.session("mine"))
-        reading_on = read(sessions.session("mine"))
-        next(reading_on)
+        reading_on = begun(sessions.session("mine"), read)
     gives_nothing_more(sessions, reading_on)
 
 
@@ -70,9 +76,7 @@ def test_a_read_of_an_inner_transaction_that_was_rolled_back_gives_nothing_more(
     with sessions.transaction():
         sessions.session("before").append_message(message("m"))
         with undone(sessions):
-            write(sessions.session("mine"))
-            reading_on = read(sessions.session("mine"))
-            next(reading_on)
+            reading_on = begun(sessions.session("mine"), read)
     gives_nothing_more(sessions, reading_on)
 
 
@@ -80,9 +84,7 @@ def test_a_read_of_an_inner_transaction_that_was_rolled_back_gives_nothing_more(
 def test_a_read_of_an_inner_transaction_falls_with_the_outer_one(sessions: Sessions, read: Any) -> None:
     with undone(sessions):
         with sessions.transaction():
-            write(sessions.session("mine"))
-            reading_on = read(sessions.session("mine"))
-            next(reading_on)
+            reading_on = begun(sessions.session("mine"), read)
         with sessions.transaction():
             pass
     gives_nothing_more(sessions, reading_on)
@@ -94,7 +96,7 @@ def test_a_read_of_what_was_committed_goes_on(sessions: Sessions, read: Any) -> 
         write(sessions.session("mine"))
         expected = list(read(sessions.session("mine")))
         outer = read(sessions.session("mine"))
-        begun = [next(outer)]
+        given = [next(outer)]
         with undone(sessions):
             write(sessions.session("not kept"))
         with sessions.transaction():
@@ -102,7 +104,7 @@ def test_a_read_of_what_was_committed_goes_on(sessions: Sessions, read: Any) -> 
             next(inner)
         with undone(sessions):
             write(sessions.session("not kept either"))
-    assert [*begun, *outer] == expected
+    assert [*given, *outer] == expected
     assert list(inner) == expected[1:]
 
 
@@ -111,8 +113,8 @@ def test_a_read_from_before_goes_on(sessions: Sessions, read: Any) -> None:
     write(sessions.session("mine"))
     expected = list(read(sessions.session("mine")))
     reading_on = read(sessions.session("mine"))
-    begun = [next(reading_on)]
+    given = [next(reading_on)]
     with undone(sessions):
         write(sessions.session("not kept"))
-        begun.append(next(reading_on))
-    assert [*begun, *reading_on] == expected
+        given.append(next(reading_on))
+    assert [*given, *reading_on] == expected
